@@ -111,6 +111,11 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
     begin_alloys()  # with one
     ids = [row["id"] for row in validated("ask", "alloys", "-n", "3", "--lease", "1h")]
     checked = validated("ask", "alloys", "--check", "2")[0]["id"]
+    validated("settings", "alloys", "--goal", "maximise", "--until", "best > 999")
+    for goal in ("best 3", "above 300", "between 290 and 310", "minimise"):
+        validated("status", "alloys", "--goal", goal)
+        validated("best", "alloys", "--goal", goal, "-n", "2")
+    validated("settings", "alloys", "--goal", "learn")
     assert validated("ask", "alloys", "--key", "k") == validated("ask", "alloys", "--key", "k")
     validated("tell", "alloys", ids[0], "9999")
     validated("tell", "alloys", checked, "310", "--sure")

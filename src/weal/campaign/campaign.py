@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from weal.campaign import id_lookup, rules
-from weal.campaign.config import check_changes, check_together
+from weal.campaign.config import check_changes, check_goal, check_together
 from weal.campaign.events import settings_body
 from weal.campaign.label_input import distinct, entries, names
 from weal.campaign.log import CampaignLog
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from weal.campaign.candidate_files import FileCandidates
     from weal.campaign.candidate_report import CandidateReport
+    from weal.campaign.goal_report import BestTable
     from weal.campaign.results_import import ImportArguments, ResultsImport
     from weal.campaign.status import Status
     from weal.campaign.suggestions import LeasedRow
@@ -254,6 +255,49 @@ class Campaign(CampaignLog):
             session.keep()
         status_cache.keep(self.store, session.ledger, goal, until, found)
         return found
+
+    def best(self, n: int = 10, *, goal: "Goal | str | None" = None) -> "BestTable":
+        """The rows that most probably belong to the set of the goal, measured ones included.
+
+        Parameters
+        ----------
+        n : int
+            How many rows.
+        goal : Goal, str or None
+            Another goal than that of the settings, such as "maximise" or "above 7.5".
+
+        Returns
+        -------
+        BestTable
+            `rows`, the likeliest first; `to_frame()` is a table for pandas, `to_dict()` JSON, and
+            `words` say how many rows of the set are still unmeasured.
+
+        Raises
+        ------
+        ValueError
+            Where the goal is learn, which has no set.
+        WealError
+            Where there is no model yet.
+
+        Examples
+        --------
+        >>> import weal
+        >>> from weal.samples import alloys, path
+        >>> campaign = weal.open_campaign(
+        ...     "alloys", "memory:", pool=path("alloys.csv"), id_column="sample",
+        ...     target="hardness", goal="maximise",
+        ... )
+        >>> len(campaign.best(3).rows)
+        3
+        """
+        from weal.campaign.goal_report import best
+        from weal.campaign.status import goal_in_force
+        from weal.model.checks import check_count
+
+        session = self.read_session()
+        wanted, _ = goal_in_force(session.ledger, goal)
+        wanted.check_rows(session.ledger.rows)
+        return best(session, wanted, check_count(n))
 
     def suspects(self) -> "list[Suspect]":
         """Labels that are probably wrong, the most surprising first.
@@ -992,7 +1036,9 @@ class Campaign(CampaignLog):
         'error < 5'
         """
         changes = check_changes(settings)
-        check_together({**self.read_ledger().settings, **changes})
+        ledger = self.read_ledger()
+        check_together({**ledger.settings, **changes})
+        check_goal(changes, ledger.rows)
         draft = Draft("settings", settings_body(changes), who=by or self.who)
         self.transact(lambda _: [draft])
 

@@ -77,12 +77,22 @@ def check_changes(given: Mapping[str, object]) -> dict[str, object]:
 def check_together(settings: Mapping[str, Any]) -> None:
     """Raise ValueError for settings that exclude each other; old campaigns have no `cost`."""
     if settings.get("cost") is not None:
+        from weal.goals.grammar import parse_goal
         from weal.learner.config import (  # numerics, for this alone
             check_amounts,
             resolve_acquisition,
         )
 
-        check_amounts(resolve_acquisition(settings["acquisition"]))
+        goal = parse_goal(settings["goal"])
+        check_amounts(resolve_acquisition(settings["acquisition"], goal))
+
+
+def check_goal(settings: Mapping[str, Any], rows: int) -> None:
+    """ValueError where a goal of the settings does not fit so many candidates."""
+    if settings.get("goal", "learn") != "learn":
+        from weal.goals.grammar import parse_goal
+
+        parse_goal(settings["goal"]).check_rows(rows)
 
 
 def split_names(text: str) -> list[str]:

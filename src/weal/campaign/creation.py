@@ -15,7 +15,7 @@ import numpy as np
 
 from weal.campaign.candidate_files import FileCandidates, begin, is_in_files, more, whole_table
 from weal.campaign.candidates import column_costs
-from weal.campaign.config import DEFAULTS, check_settings, check_together
+from weal.campaign.config import DEFAULTS, check_goal, check_settings, check_together
 from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger
@@ -73,6 +73,7 @@ def create(
     made = read_candidates(source, options)
     ids, target = made.plan.id_column, options.target
     column_costs(made.table, ids, cost)
+    check_goal(chosen, made.table.n)
     chunks = _chunks(made.table, ids)
     drafts = [
         _created_event(chosen, made.plan, target, ids, made.is_numbered, who),
@@ -100,6 +101,8 @@ def _create_in_files(
         refuse_similar_name(target, list(begun.sample.columns))
     if not begun.has_target and options.features is None:
         refuse_hidden_target(begun.sample, begun.plan, options)
+    added = [draft.body["rows"] for draft in begun.drafts if draft.kind == "added"]
+    check_goal(chosen, sum(rows for rows in added if isinstance(rows, int)))
     created = _created_event(
         chosen, begun.plan, target, id_column or DEFAULT_ID_COLUMN, id_column is None, who
     )

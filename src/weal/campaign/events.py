@@ -55,6 +55,8 @@ class ReasonBody(TypedDict):
     scores: NotRequired[dict[str, float]]
     shares: NotRequired[dict[str, float]]
     weights: NotRequired[dict[str, float]]
+    goal: NotRequired[str]  # the goal at that time, where it has a set, and
+    probability: NotRequired[float]  # of the row to belong to it
 
 
 class AskBody(TypedDict):

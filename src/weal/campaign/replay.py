@@ -7,8 +7,8 @@
     told, corrected,    LabelsTold: labels that come, are dropped or are confirmed, by the same
     withdrawn           function as in the ledger (`events.change_of_labels`)
     skipped             Skipped
-    settings            FunctionsChanged; after a change of the model (`warp`, `outliers`) all
-                        events are replayed
+    settings            FunctionsChanged, where the acquisition or the goal changes; after a change
+                        of the model (`warp`, `outliers`) all events are replayed
 
 The state depends on the events alone. A label that no model can use (1e300 among ones) stays in the
 events and is left out of the state, with the reason, until it is corrected. A lease lapses by the
@@ -24,10 +24,12 @@ import numpy as np
 
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidates import CandidateTable
+from weal.campaign.config import current_settings
 from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels
 from weal.campaign.ledger import Ledger, quantity_of_event
+from weal.goals.grammar import parse_goal
 from weal.learner import events as happened
-from weal.learner.config import resolve_acquisition
+from weal.learner.config import is_auto, resolve_acquisition
 from weal.learner.labels import Label
 from weal.learner.state import QuantityState, QuantityView, State
 from weal.learner.transitions import apply
@@ -53,10 +55,11 @@ class Replay:
 
 def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Replay:
     """Replay all events, with the model of the ledger's present settings."""
-    settings, first = events[0].body["settings"], _first_rows(events)
+    settings, first = current_settings(events[0].body["settings"]), _first_rows(events)
     acquisition, model = settings["acquisition"], _model(ledger)
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
-    learner = ActiveLearner(pool.upto(first), model, acquisition, **own)
+    goal = settings.get("goal", "learn")
+    learner = ActiveLearner(pool.upto(first), model, acquisition, goal=goal, repeats=False, **own)
     measured = {name: QuantityState(one.quantity) for name, one in ledger.quantities.items()}
     state = replace(learner.state, quantities=measured)
     return replay_new_events(Replay(state, acquisition, model), events, pool)
@@ -209,12 +212,14 @@ def _replay_skipped(now: Replay, event: Event, pool: CandidateTable) -> Replay:
 
 
 def _replay_settings(now: Replay, event: Event, pool: CandidateTable) -> Replay:
-    changes = event.body["changes"]
-    if "acquisition" not in changes:
+    changes, before = current_settings(event.body["changes"]), now.state.settings.goal
+    goal = parse_goal(changes["goal"]) if "goal" in changes else before
+    if "acquisition" not in changes and goal == before:
         return now
-    functions = resolve_acquisition(changes["acquisition"])
-    state = apply(now.state, happened.FunctionsChanged(functions))
-    return replace(now, state=state, acquisition=changes["acquisition"])
+    acquisition = changes.get("acquisition", now.acquisition)
+    functions = resolve_acquisition(acquisition, goal, now.state.candidates.in_shards)
+    changed = happened.FunctionsChanged(functions, goal, is_auto(acquisition))
+    return replace(now, state=apply(now.state, changed), acquisition=acquisition)
 
 
 _TRANSITIONS: dict[str, Callable[[Replay, Event, CandidateTable], Replay]] = {

@@ -12,7 +12,7 @@ The labels of a campaign to look at again, with who told them and in which batch
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from shlex import quote
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 from weal import text
 from weal.campaign import status_text
 from weal.campaign.contradiction_report import find_contradictions
+from weal.campaign.goal_report import set_progress
 from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
 from weal.campaign.session import Session, trend
 from weal.core.arrays import root_mean_square
@@ -230,7 +231,8 @@ def status(
         if course and error
         else None
     )
-    known = _progress(own, course, beliefs, needed, missing)
+    members = set_progress(session, aim, course) if course else None
+    known = replace(_progress(own, course, beliefs, needed, missing), members=members)
     out, lapsed = rows_out(ledger, now)
     doubted = find_suspects(session) if course else SuspectReport()
     n = comparison_size(view, session.beliefs.model(view)) if course else None
@@ -262,7 +264,8 @@ def status(
         best_share=None if n is None else best_share(n),
         contradictions=find_contradictions(session) if course else (),
         members=known.members,
-        goal_lines=tuple(aim.lines(known.members)) if known.members else (),
+        goal_lines=tuple(aim.lines(members)) if members else (),
+        curve=_goal_curve(session, aim, course) if members and course else None,
     )
 
 
@@ -293,6 +296,18 @@ def _progress(
         min(values, default=None),
         max(values, default=None),
     )
+
+
+def _goal_curve(session: Session, goal: Goal, course: Trend) -> Estimate | None:
+    """The learning curve of a goal with a set; None: the error estimates."""
+    if goal.curve == "errors":
+        return None
+    pairs = [(one.labels, one.goal_value) for one in course.marks if one.goal_value is not None]
+    if goal.curve == "best":
+        y = np.array([label.y for label in session.view().labels])
+        best = (np.minimum if goal.lowest else np.maximum).accumulate(y).tolist()
+        pairs = list(enumerate(best, start=1))
+    return Estimate(pairs[-1][1], tuple(pairs)) if pairs else None
 
 
 def _stopping_lines(

@@ -29,7 +29,9 @@ from weal.campaign.session import Session
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.explanation import Neighbour, brief, neighbours, sentences, usual_sd
 from weal.errors import Conflict, WealError
+from weal.goals.grammar import parse_goal
 from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.repeats import belief_at
 from weal.learner.state import QuantityView, State
 from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event
@@ -53,8 +55,28 @@ def choose_rows(
     learner = ActiveLearner.of(state, beliefs)
     ids = learner.ask(max(wanted, min(wanted + spare, left)), more=True)
     rows = [learner.history[learner.pending[name]] for name in ids]
-    reasons = [_reason(row) for row in rows]
+    chances = _chances(state, beliefs, ids, rows)
+    reasons = [_reason(row, p, state) for row, p in zip(rows, chances, strict=True)]
     return _suggest(ids, predict_rows(state.view(), beliefs, ids), reasons), learner.state
+
+
+def _chances(
+    state: State, beliefs: PosteriorCache, ids: Sequence[str], rows: Sequence[Mapping[str, Any]]
+) -> list[float | None]:
+    """The probability of each of these rows to belong to the goal's set; None: not known.
+
+    For the best rows it is their score, where no cost changes it.
+    """
+    goal, pool = state.settings.goal, state.candidates
+    name = goal.acquisition(in_shards=False)
+    if goal.set_text is None or not state.view().has_model:
+        return [None] * len(ids)
+    if goal.pointwise:
+        at = np.array([pool.index[one] for one in ids], dtype=np.intp)
+        p = goal.membership(belief_at(beliefs.posterior(state.view()), at))
+        return [None] * len(ids) if p is None else list(p.tolist())
+    known = [row["scores"].get(name) if pool.cost is None else None for row in rows]
+    return [None if score is None else float(np.exp(score)) for score in known]
 
 
 def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> list[Suggestion]:
@@ -92,13 +114,16 @@ def predict_rows(
     ]
 
 
-def _reason(row: Mapping[str, Any]) -> ReasonBody:
-    return {
+def _reason(row: Mapping[str, Any], probability: float | None, state: State) -> ReasonBody:
+    found: ReasonBody = {
         "how": "start" if row["why"] == "start" else "chosen",
         "scores": row["scores"],
         "shares": row["shares"],
         "weights": row["acquisition_weights"],
     }
+    if probability is None or found["how"] == "start":
+        return found
+    return {**found, "goal": state.settings.goal.text, "probability": probability}
 
 
 MAX_ASK_RETRIES = 20  # of an ask that others were faster than
@@ -266,6 +291,7 @@ def _describe_lease(
 ) -> LeasedRow:  # fmt: skip
     body, why = lease.body, lease.body["why"]
     shares, expected = why.get("shares", {}), (body["mean"], body["sd"])
+    because = parse_goal(why["goal"]).reason(why.get("probability")) if "goal" in why else None
     return LeasedRow(
         id=lease.id,
         row=session.pool.row(session.state.candidates.index[lease.id]),
@@ -280,6 +306,6 @@ def _describe_lease(
         shares=dict(shares),
         scores=dict(why.get("scores", {})),
         near=near,
-        sentences=tuple(sentences(quantity, why["how"], *expected, shares, near, usual)),
-        brief=brief(quantity, why["how"], near, body["sd"], usual),
+        sentences=tuple(sentences(quantity, why["how"], *expected, shares, near, usual, because)),
+        brief=brief(quantity, why["how"], near, body["sd"], usual, because),
     )

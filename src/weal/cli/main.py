@@ -36,6 +36,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "weal.cli.commands.ask": ("ask",),
         "weal.cli.commands.tell": ("tell", "skip", "withdraw"),
         "weal.cli.commands.status": ("status", "plot", "export", "settings", "list"),
+        "weal.cli.commands.best": ("best",),
         "weal.cli.commands.predict": ("predict",),
         "weal.cli.commands.show": ("show", "log", "remove"),
         "weal.cli.commands.serve": ("serve",),

@@ -179,6 +179,10 @@ class Best:
             f"{about(members.measured)}"
         ]
 
+    def reach_text(self, reach: str) -> str:
+        """There is no level."""
+        return ""
+
     def reason(self, probability: float | None) -> str | None:
         """The reason for a chosen row, after "because"."""
         if probability is None:

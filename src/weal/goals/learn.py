@@ -130,6 +130,10 @@ class Learn:
             f"(both replayed on {found.draws} functions drawn from the model)",
         ]
 
+    def reach_text(self, reach: str) -> str:
+        """There is no level."""
+        return ""
+
     def reason(self, probability: float | None) -> str | None:
         """None: the reason is that of the acquisition function."""
         return None

@@ -127,5 +127,8 @@ class Goal(Protocol):
     def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
         """The probable result of random choice, in lines for `weal status`."""
 
+    def reach_text(self, reach: str) -> str:
+        """The sentence for a level that no row ("none") can reach, or that all do."""
+
     def reason(self, probability: float | None) -> str | None:
         """The reason for a chosen row, after "because"; None: that of the acquisition function."""

@@ -96,8 +96,19 @@ def _likely_rows(state: State, beliefs: PosteriorCache, goal: Goal) -> NDArray[n
     return np.sort(at[state.candidates.present[at]])
 
 
-def best_table(view: QuantityView, beliefs: PosteriorCache, n: int, goal: Goal | None) -> Any:
-    """The n rows that are likeliest to belong to the set, as the kind of frame that the pool is."""
+@dataclass(frozen=True, slots=True, eq=False)
+class BestRows:
+    """The rows that are likeliest to belong to the set of a goal, the likeliest first."""
+
+    ids: list[Hashable]
+    measured: list[float]  # mean of the labels; NaN: none
+    mean: Array  # (n,)  of f
+    sd: Array  # (n,)
+    probability: Array  # (n,)
+
+
+def best_rows(view: QuantityView, beliefs: PosteriorCache, n: int, goal: Goal | None) -> BestRows:
+    """The n rows that are likeliest to belong to the set; ValueError for a goal without one."""
     found = set_membership(view, beliefs, goal)
     if found is None:
         raise ValueError(
@@ -112,8 +123,15 @@ def best_table(view: QuantityView, beliefs: PosteriorCache, n: int, goal: Goal |
     names = [view.candidates.ids[k] for k in likely[order].tolist()]
     labels = view.mean_labels()
     measured = [labels.get(name, float("nan")) for name in names]
-    columns = dict(zip(MEASURED_COLUMNS, (measured, mean[order], sd[order], p[order]), strict=True))
-    return _frame(view.candidates, names, columns)
+    return BestRows(names, measured, mean[order], sd[order], p[order])
+
+
+def best_table(view: QuantityView, beliefs: PosteriorCache, n: int, goal: Goal | None) -> Any:
+    """The same as the kind of frame that the pool is."""
+    rows = best_rows(view, beliefs, n, goal)
+    cells = (rows.measured, rows.mean, rows.sd, rows.probability)
+    columns = dict(zip(MEASURED_COLUMNS, cells, strict=True))
+    return _frame(view.candidates, rows.ids, columns)
 
 
 def _frame(pool: Candidates, names: list[Hashable], columns: dict[str, Any]) -> Any:

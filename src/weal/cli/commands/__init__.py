@@ -3,6 +3,6 @@
 new        new, add                             show      show, log, remove
 ask        ask                                  serve     serve, completion
 tell       tell, skip, withdraw                 doctor    doctor, backup
-status     status, plot, export, settings, list
+status     status, plot, export, settings, list best      best
 predict    predict                              bench     bench ..., simulate (bench_screen: output)
 """

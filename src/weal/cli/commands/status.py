@@ -4,7 +4,7 @@ Slow packages are imported where they are used.
 """
 
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import click
 
@@ -20,6 +20,9 @@ from weal.cli.options import (
     with_parameters,
 )
 from weal.cli.screen import say, show, show_count, show_json, show_table
+
+if TYPE_CHECKING:
+    from weal.campaign.campaign import Campaign
 
 MAX_FUTURE_EVENTS_SHOWN = 5
 EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
@@ -132,12 +135,24 @@ def settings(
         if given:
             campaign.change(**given)
             say(f"{name}: {', '.join(given)} changed")
+            if "goal" in given:
+                _note_reach(campaign)
         found = dict(campaign.read_ledger().settings)
         found.pop("hidden", None)
     if as_json:
         show_json(settings_to_json(found))
     else:
         show_table(["setting", "value"], [[key, _format_setting(key, found[key])] for key in found])
+
+
+def _note_reach(campaign: "Campaign") -> None:
+    """Say at once that no row can reach the level of the goal, or that all do."""
+    from weal.campaign.goal_report import reach_note
+    from weal.campaign.status import goal_in_force
+
+    session = campaign.read_session()
+    if note := reach_note(session, goal_in_force(session.ledger)[0]):
+        say(note)
 
 
 def _format_setting(key: str, value: object) -> str:
