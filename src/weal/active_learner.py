@@ -52,6 +52,7 @@ from weal.model.checks import check_count, check_seed
 from weal.model.model import Model, in_units, log_density_in_units
 from weal.progress import line_on_stderr
 from weal.shards.dask_executor import choose_executor
+from weal.tables.frames import split_labels
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
@@ -749,6 +750,7 @@ class ActiveLearner(LearnerView):
         """
         if isinstance(ids, Mapping) and labels is None:
             ids, labels = list(ids), list(ids.values())
+        ids, labels = split_labels(ids, labels)
         if replace and repeat:
             raise ValueError("replace corrects a label and repeat adds to it: not both at once")
         view = self._state.view()

@@ -9,7 +9,8 @@ where kernels, hyperparameters and scaling are given.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal, Self, overload
@@ -634,10 +635,28 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return estimator
 
     def _table(self, X: ArrayLike) -> Array:
-        table: Array = validate_data(self, X, reset=False, dtype=np.float64, order="C")
+        with _advice_on_text():
+            table: Array = validate_data(self, X, reset=False, dtype=np.float64, order="C")
         return table
 
     def _check_labels(self, X: ArrayLike, y: ArrayLike, reset: bool = False) -> tuple[Array, Array]:
         form = {"dtype": np.float64, "order": "C"}  # sums, to the last bit, depend on the order
-        X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
+        with _advice_on_text():
+            X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
         return np.asarray(X), check_no_gaps(y)
+
+
+@contextmanager
+def _advice_on_text() -> Iterator[None]:
+    """Replace numpy's error on text by one that names the way out."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        cell = str(error).partition(": ")[2]
+        raise ValueError(
+            f"EnsembleGPRegressor takes numbers, and the data hold text, such as {cell}: "
+            "weal.ActiveLearner reads frames with text, categories and dates; or encode them "
+            "before, with weal.FeatureEncoder or an encoder of scikit-learn"
+        ) from error

@@ -35,6 +35,7 @@ class Case:
     refusals: tuple[str, ...] = ()  # what is refused, one after the other
     follow: tuple[int, ...] = ()  # which remedy of each is followed
     says: tuple[str, ...] = ()  # in the notes or the plan
+    skipped: dict[str, str] = field(default_factory=dict)  # rows, and their notes
     named: tuple[str, ...] = ()  # columns that are in the table and no inputs
 
     def __str__(self):
@@ -358,6 +359,18 @@ CASES = [
         refusals=("is a share or a percentage",),
         follow=(0,),
         inputs=INPUTS | {"V": some([n + 10.0 for n in range(10)], {4: 0.6})},
+    ),
+    Case(
+        "failures_and_bounds",
+        text(cells(**{"yield": some(YIELD, {2: "failed - stirrer stopped", 4: ">95", 6: "n/a"})})),
+        skipped={"R-3": "failed: stirrer stopped", "R-5": ">95: a bound, not learned from"},
+        says=("2 rows have no number", "'>95' (R-5)"),
+    ),
+    Case(
+        "word_as_label",
+        text(cells(**{"yield": some(YIELD, {2: "good"})})),
+        refusals=("must hold numbers, but 1 row does not: 'good' (R-3)",),
+        follow=(0,),
     ),
     # repeats
     Case(

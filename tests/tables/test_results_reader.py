@@ -3,9 +3,11 @@
 import subprocess
 import sys
 
+import openpyxl
 import pytest
 
-from weal.tables.results_reader import Result, ResultColumns, read_results, refused_message
+from weal.tables.result_lines import Result
+from weal.tables.results_reader import ResultColumns, read_results, refused_message
 
 
 @pytest.fixture
@@ -129,3 +131,92 @@ def test_a_column_has_one_role(tmp_path):
     assert read_results(file, ResultColumns("label", "hardness")).rows[0][:3] == ("k1", 55.5, 0.5)
     file.write_text("id,time\nk1,12\n")
     assert read_results(file, ResultColumns("id", "time")).rows[0][:2] == ("k1", 12.0)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["59.4%", "60 %", "61"], [59.4, 60.0, 61.0]),
+        (["12,5 HV", "1,250"], [12.5, 1.25]),
+        (["1,234.5", "1,250"], [1234.5, 1250.0]),
+        (["1 234,5", "7"], [1234.5, 7.0]),
+        (["80 °C", "353.15 K"], [80.0, 80.0]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "semicolons", "tabs", "excel"])
+def test_units_and_separators_are_read_by_the_column_in_files_of_every_kind(
+    tmp_path, kind, cells, values
+):
+    rows = [["sample", "hardness"], *([f"A-{n}", cell] for n, cell in enumerate(cells))]
+    if kind == "excel":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        path = tmp_path / "r.xlsx"
+        book.save(path)
+    else:
+        separator = {"csv": ",", "semicolons": ";", "tabs": "\t"}[kind]
+        quoted = [[f'"{cell}"' if separator in cell else cell for cell in row] for row in rows]
+        path = tmp_path / "r.txt"
+        path.write_text("\n".join(map(separator.join, quoted)) + "\n", "utf-8")
+    assert [row.value for row in read(path).rows] == values
+
+
+def test_a_column_with_cells_in_doubt_is_refused_cell_by_cell(file):
+    for cell, advice in {
+        "12.3*": "write a finite number",
+        "~12": "write a finite number",
+        "1,250": "write 1.250 or 1250",
+        "3 bar": "without a unit",
+    }.items():
+        with pytest.raises(ValueError, match=advice):
+            read(file(f'sample,hardness\nA-1,5 mL\nA-2,"{cell}"\n'))
+
+
+@pytest.mark.parametrize(
+    ("cell", "failure", "note"),
+    [
+        ("failed - stirrer stopped", "failed", "stirrer stopped"),
+        ("Failed: leaked", "Failed", "leaked"),
+        ("failed (no signal)", "failed", "no signal"),
+        ("fail; see p. 7", "fail", "see p. 7"),
+        (">95", ">95", "a bound, not learned from"),
+        ("< 0,1", "< 0,1", "a bound, not learned from"),
+    ],
+)
+def test_a_failure_with_its_reason_and_a_bound_are_kept_with_a_note(file, cell, failure, note):
+    (line,) = read(file(f'sample;hardness\nA-1;"{cell}"\n')).lines
+    assert (line.value, line.failure, line.note) == (None, failure, note)
+    assert line.is_bound == (cell[0] in "<>")
+
+
+def test_footnotes_and_headers_again_are_no_results(file):
+    text = "sample,hardness\nA-1,5\nsample,hardness\nA-2,6\n* by hand\n"
+    found = read(file(text))
+    assert [(row.id, row.value) for row in found.rows] == [("A-1", 5.0), ("A-2", 6.0)]
+
+
+def test_the_sheet_with_the_columns_of_the_campaign_is_read(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["Notes"])
+    book.create_sheet("Stock").append(["item", "amount"])
+    sheet = book.create_sheet("Results of May")
+    for row in [["Results"], ["sample", "hardness"], ["A-1", 5]]:
+        sheet.append(row)
+    book.save(tmp_path / "r.xlsx")
+    found = read(tmp_path / "r.xlsx")
+    assert [(row.id, row.value) for row in found.rows] == [("A-1", 5.0)]
+    assert "read the sheet 'Results of May'" in found.notes[0]
+
+
+def test_percent_cells_of_a_spreadsheet_are_read_as_shown_beside_percent_signs(tmp_path):
+    for name, second, values in (("yield [%]", 0.6, [59.4, 60.0]), ("yield", "60%", [59.4, 60.0]),
+                                 ("yield", 0.6, [0.594, 0.6])):  # fmt: skip
+        book = openpyxl.Workbook()
+        for row in [["sample", name], ["A-1", 0.594], ["A-2", second]]:
+            book.active.append(row)
+        for n in (2, 3):
+            book.active[f"B{n}"].number_format = "0.0%"
+        book.save(tmp_path / "r.xlsx")
+        found = read_results(tmp_path / "r.xlsx", ResultColumns("sample", name))
+        assert [row.value for row in found.rows] == values

@@ -23,6 +23,9 @@ DEFAULTS: dict[str, Any] = {
 FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows from these
 SEED_LIMIT = 2**32  # scikit-learn takes no others
 MAX_N_START = 10**6  # before there is a model: more than any campaign has
+_LEASE = re.compile(
+    r"(?i)([0-9.eE+]+)\s*(s|m|h|d|w)(?:ec|ecs|in|ins|inutes?|r|rs|ours?|ays?|eeks?)?"
+)
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK_SECONDS}
 
 
@@ -106,13 +109,19 @@ def split_names(text: str) -> list[str]:
 
 
 def seconds(lease: object) -> float:
-    """A lease in seconds: a number of them, a timedelta, or text as 3d, 12h, 2w.
+    """A lease in seconds: a number of them, a timedelta, or text as 3d, 12h, 30min, 2w.
 
-    >>> seconds("12h")
-    43200.0
+    >>> seconds("12h"), seconds("30 min")
+    (43200.0, 1800.0)
     """
     if isinstance(lease, timedelta):
         lease = lease.total_seconds()
+    if isinstance(lease, str) and lease.strip().endswith("M"):
+        number = lease.strip()[:-1].strip()
+        raise ValueError(
+            f"a lease of {lease!r} could be months or minutes: write {number}m for minutes, or "
+            "days, such as 30d"
+        )
     if isinstance(lease, str):
         lease = _from_text(lease)
     if not _is_positive(lease, 1e9):
@@ -121,10 +130,11 @@ def seconds(lease: object) -> float:
 
 
 def _from_text(text: str) -> float | str:
-    number, unit = text.strip()[:-1], text.strip()[-1:].lower()
+    """Seconds of 3d, 90m, 30min, 2 weeks; other text as it is."""
+    found = _LEASE.fullmatch(text.strip())
     try:
-        return float(number) * _UNITS[unit]
-    except (ValueError, KeyError):
+        return float(found[1]) * _UNITS[found[2].lower()] if found else text
+    except ValueError:
         return text
 
 

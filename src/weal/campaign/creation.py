@@ -32,6 +32,7 @@ from weal.store.protocol import Chunk, Store, Transaction
 from weal.tables.candidate_table import (
     DEFAULT_ID_COLUMN,
     CandidateTable,
+    find_failures,
     once_each,
     options_of_plan,
     read_candidates,
@@ -79,6 +80,7 @@ def create(
         _created_event(chosen, made.plan, target, ids, made.is_numbered, who),
         *_added_events(chunks, 0, who),
         *_label_events(made.table, ids, quantity_of_column(target), who, made.repeats),
+        *_skip_events(made, who),
     ]
     return store.create(name, drafts, chunks), made
 
@@ -158,7 +160,7 @@ def add(
     def decide(tx: Transaction) -> Sequence[Draft]:
         first = tx.count_chunks()
         labels = _label_events(made.table, ids, quantity, who, made.repeats)
-        return [*_added_events(chunks, first, who), *labels]
+        return [*_added_events(chunks, first, who), *labels, *_skip_events(made, who)]
 
     store.transact(ledger.name, decide, chunks)
     return made
@@ -177,7 +179,8 @@ def read_more(
     table, repeats = once_each(rows, plan)
     X = encode(plan, table)
     said = (*table.notes, *table.row_notes, *notes(plan, table))
-    return CandidateTable(table, plan, X, repeats, notes=said, is_numbered=numbered)
+    failures = find_failures(rows, replace(plan, target=ledger.target))
+    return CandidateTable(table, plan, X, repeats, failures, notes=said, is_numbered=numbered)
 
 
 class InputRanges:
@@ -259,6 +262,12 @@ def _label_events(
         for some, is_repeat in ((labels, False), (again, True))
         for label in some
     ]
+
+
+def _skip_events(made: CandidateTable, who: str) -> list[Draft]:
+    """Events that skip the rows whose measurement failed."""
+    body = {"v": EVENT_BODY_VERSION, "on": True}
+    return [Draft("skipped", {**body, "note": note}, name, who) for name, note in made.failures]
 
 
 def _labels(table: Table, id_column: str, quantity: Quantity) -> list[LabelInput]:

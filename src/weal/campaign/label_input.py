@@ -14,11 +14,11 @@ from weal.campaign.rules import LabelInput
 from weal.quantities.protocol import Quantity
 from weal.store.events import check_id, check_note
 from weal.tables.cells import Cell, cell_text, read_number
-from weal.tables.results_reader import ResultColumns, Results, read_results
 from weal.tables.text_records import unescape
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.tables.results_reader import Results
 
 SAME_INPUT_RTOL = 1e-4  # relative difference between an input and its rounded value
 
@@ -83,8 +83,10 @@ def _is_several(value: object) -> TypeGuard[Iterable[object]]:
 
 def read_labels_file(
     campaign: "Campaign", source: object, value: str | None, **options: Unpack[ReadOptions]
-) -> Results:
+) -> "Results":
     """The lines of a results file, with the ids of the campaign where they match."""
+    from weal.tables.results_reader import ResultColumns, read_results  # for files only
+
     ledger = campaign.read_ledger()
     own = tuple(column["name"] for column in ledger.plan["columns"])
     form = ResultColumns(ledger.id_column, ledger.quantity().quantity.column, own, value)
@@ -96,10 +98,23 @@ def read_labels_file(
             raise
         form = replace(form, own=more)
         results = read_results(source, form, **options)
-    return _with_known_ids(results, campaign.existing_ids)
+    return _without_totals(_with_known_ids(results, campaign.existing_ids), campaign.existing_ids)
 
 
-def _with_known_ids(results: Results, known: Callable[[Sequence[str]], set[str]]) -> Results:
+def _without_totals(results: "Results", known: Callable[[Sequence[str]], set[str]]) -> "Results":
+    """The results without lines that are totals and no candidates."""
+    from weal.tables.candidate_rows import is_total
+
+    totals = [line.id for line in results.lines if is_total(line.id)]
+    left_out = set(totals) - known(totals) if totals else set()
+    if not left_out:
+        return results
+    lines = tuple(line for line in results.lines if line.id not in left_out)
+    note = f"left out as totals: {', '.join(sorted(left_out))}"
+    return replace(results, lines=lines, notes=(*results.notes, note))
+
+
+def _with_known_ids(results: "Results", known: Callable[[Sequence[str]], set[str]]) -> "Results":
     """The results with ids stripped of blanks and of a spreadsheet's ', where an id is known so."""
     spellings = {line.id: _spellings(line.id) for line in results.lines if not line.error}
     existing = known(list({one for some in spellings.values() for one in some}))
@@ -125,7 +140,7 @@ def _spellings(name: str) -> list[str]:
 
 
 def find_different_inputs(
-    results: Results, rows: Mapping[str, Mapping[str, Cell]]
+    results: "Results", rows: Mapping[str, Mapping[str, Cell]]
 ) -> dict[int, str]:
     """Messages on lines whose inputs differ from their row, by position; rows by id."""
     found = {}

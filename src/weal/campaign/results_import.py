@@ -32,7 +32,8 @@ from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event, canonical_json
 from weal.store.protocol import Transaction
-from weal.tables.results_reader import Result, Results, refused_message
+from weal.tables.result_lines import Result
+from weal.tables.results_reader import Results, refused_message
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -312,7 +313,8 @@ def _skip_row(
     if line.id in now.skipped:
         return row, None
     body = {"v": EVENT_BODY_VERSION, "on": True, "note": note}
-    return replace(row, action="skipped"), Draft("skipped", body, line.id, how.who)
+    said = f"{line.failure!r} is kept as a note and not learned from" if line.is_bound else ""
+    return replace(row, action="skipped", message=said), Draft("skipped", body, line.id, how.who)
 
 
 def _problems(results: Results, differs: Mapping[int, str], how: ImportOptions) -> tuple[str, ...]:

@@ -46,6 +46,21 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "weal.cli.commands.serve": ("completion",),
     },
 }
+_INSTEAD = {  # of commands that people expect
+    "best": "`weal status NAME` shows the best rows for a goal such as --goal maximise",
+    "delete": "`weal remove NAME` hides a campaign; nothing is deleted",
+    "rm": "`weal remove NAME` hides a campaign; nothing is deleted",
+    "undo": "`weal withdraw NAME ID` takes back a label, `weal skip NAME ID --undo` a skip, and "
+    "`weal tell NAME ID VALUE --replace` corrects a label",
+    "rename": "the name of a campaign is part of its log and stays; `weal new` makes another one",
+    "import": "`weal tell NAME --file FILE` reads labels, `weal add NAME FILE` candidates",
+    "suggest": "`weal ask NAME` suggests rows",
+    "create": "`weal new NAME --pool FILE` creates a campaign",
+    "label": "`weal tell NAME ID VALUE` saves a label",
+    "edit": "`weal tell NAME ID VALUE --replace` corrects a label",
+    "history": "`weal log NAME` lists all events",
+    "web": "`weal serve` opens the page",
+}
 BROKEN_PIPE_EXIT_CODE = 141
 _CODES: tuple[tuple[type[BaseException], int], ...] = (  # the first that fits
     (click.ClickException, 2),
@@ -77,6 +92,13 @@ class _LazyGroup(click.Group):
         names = vars(import_module(_COMMAND_MODULES[cmd_name]))
         command: click.Command = names.get(f"{cmd_name}_") or names[cmd_name]
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] in _INSTEAD and args[0] not in _COMMAND_MODULES:
+            ctx.fail(f"There is no command {args[0]!r}: {_INSTEAD[args[0]]}.")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, modules in _SECTIONS.items():

@@ -185,11 +185,16 @@ def _single_words(columns: Mapping[str, RawColumn]) -> list[int]:
     return [n for n in rows if is_name(first[n]) and is_filled(first[n])]
 
 
+def is_total(name: str) -> bool:
+    """Whether an id is the name of a total, such as Mean or Summe."""
+    return name.strip(" :.=").casefold() in _TOTALS
+
+
 def _totals(ids: RawColumn, others: set[int]) -> tuple[int, ...]:
     """Totals at the end of the table, among footnotes."""
     found = list[int]()
     for n in range(len(ids) - 1, max(len(ids) - LAST_ROWS, 0) - 1, -1):
-        if text_or_blank(ids[n]).strip(" :.=").casefold() in _TOTALS:
+        if is_total(text_or_blank(ids[n])):
             found.insert(0, n)
         elif n not in others and is_filled(ids[n]):
             break

@@ -36,6 +36,7 @@ class CandidateTable:
     plan: TablePlan
     X: Matrix  # (N, d)
     repeats: tuple[tuple[str, Cell], ...] = ()  # id and label of rows that occur again
+    failures: tuple[tuple[str, str], ...] = ()  # id and note of rows whose label failed
     questions: tuple[SimilarLevels, ...] = ()
     notes: tuple[str, ...] = ()
     is_numbered: bool = False  # whether the rows were given numbers as ids
@@ -78,7 +79,18 @@ def read_candidates(source: object, options: TableOptions, first: int = 0) -> Ca
     )
     asked = tuple(similar_levels(plan, table))
     planned = replace(plan, target=options.target)
-    return CandidateTable(table, planned, X, repeats, asked, notes, numbered)
+    failures = find_failures(rows, planned)
+    return CandidateTable(table, planned, X, repeats, failures, asked, notes, numbered)
+
+
+def find_failures(rows: Table, plan: TablePlan) -> tuple[tuple[str, str], ...]:
+    """The ids without a label whose measurement failed, with notes."""
+    if not rows.failures or plan.target is None:
+        return ()
+    ids, labels = rows.cells(plan.id_column), rows.cells(plan.target)
+    labelled = {name for name, y in zip(ids, labels, strict=True) if y is not None}
+    found = {str(ids[n]): note for n, note in rows.failures if ids[n] not in labelled}
+    return tuple(found.items())
 
 
 def read_rows(source: object, options: TableOptions, first: int = 0) -> tuple[Table, bool]:

@@ -31,8 +31,10 @@ from weal.tables.cells import (
     some_of,
 )
 from weal.tables.frames import Matrix
+from weal.tables.number_columns import OddCell
 from weal.tables.table import Table
-from weal.tables.typed_columns import Cells
+from weal.tables.table_error import Remedy, TableError
+from weal.tables.typed_columns import Cells, name_cells
 
 MAX_FOUND_LEVELS = 500  # of a detected category
 MAX_DECLARED_LEVELS = 1000  # of a category that the user declared
@@ -205,13 +207,16 @@ def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
     if target in table.refusals:
         raise table.refusals[target]
     y, bad = as_numbers(table.columns[target])
-    refuse_rows(
-        _not_for_commas(bad, table.cells(target)),
-        table,
-        target,
-        ids,
-        "the target column {} must hold numbers",
-    )
+    cells = table.cells(target)
+    if rows := _not_for_commas(bad, cells):
+        odd = [OddCell(n, cell_text(cells[n]), "text") for n in rows]
+        count = "1 row does" if len(odd) == 1 else f"{len(odd)} rows do"
+        raise TableError(
+            f"the target column {target!r} must hold numbers, but {count} not: "
+            f"{name_cells(odd, ids)}",
+            Remedy("type", f"{target}=number", "leaves these rows without a label"),
+            otherwise="or correct the file",
+        )
     infinite = np.flatnonzero(np.isinf(y)).tolist()
     refuse_rows(infinite, table, target, ids, "the target column {} must hold finite numbers")
     return y

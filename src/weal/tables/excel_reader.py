@@ -27,6 +27,7 @@ from weal.tables.frames import plain_cell, plain_cells
 from weal.tables.merged_cells import Rows
 from weal.tables.openpyxl_sheet import read_with_openpyxl
 from weal.tables.plain_sheet import read_plain_sheet
+from weal.tables.table_error import Remedy, TableError
 from weal.tables.text_records import check_size, too_long_cell, unescape_control_characters
 
 MAX_SHEETS_SEARCHED = 30
@@ -73,11 +74,31 @@ def read_sheet_columns(
     if wanted and named and not is_table(grid.rows):  # the target may be in no sheet
         wanted = set(named)
         grid = read_sheet_grid(data, where, sheet, is_table)
+    if wanted and sheet is None and grid.notes and not is_table(grid.rows):
+        raise _no_sheet(data, where, named or [str(target)])
     first = find_header(grid.rows, where, header, ragged=True, named=list(wanted))
     notes = list(grid.notes)
     if first and header is None:
         notes.append(header_note(where, grid.rows[first][0]))
     return _columns([row for _, row in grid.rows[first:]], where), tuple(notes)
+
+
+def _no_sheet(data: bytes, where: str, named: Sequence[str]) -> TableError:
+    """The error for a workbook of several sheets of which none has the named columns."""
+    shown, remedies = list[str](), list[Remedy]()
+    for title in sheet_titles(data)[:MAX_SHEETS_SEARCHED]:
+        _, rows = _read_rows(data, where, title)
+        if looks_like_table(rows):
+            names = column_names(rows[find_header(rows, where, ragged=True)][1])
+            shown.append(f"{title!r} has {', '.join(names[:20])}")
+            lower = {name.casefold(): name for name in names}
+            remedies += [
+                Remedy("id", lower[n], "names it") for n in [named[0].casefold()] if n in lower
+            ]
+    lost = ", ".join(map(repr, named))
+    return TableError(
+        f"no sheet of {Path(where).name} has {lost}: {'; '.join(shown)}", *remedies[:1]
+    )
 
 
 def sheet_titles(data: bytes) -> list[str]:

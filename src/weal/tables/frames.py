@@ -156,6 +156,25 @@ def read_numbers(table: object, id_column: str | None = None) -> NumericRows:
     return NumericRows(None, None, X, list(range(len(X))))
 
 
+def split_labels(ids: object, labels: object) -> tuple[object, object]:
+    """Ids and labels of a pandas Series of labels by id; others as they are.
+
+    >>> import pandas as pd
+    >>> split_labels(pd.Series([3.5, 4.5], index=["a", "b"]), None)
+    (['a', 'b'], [3.5, 4.5])
+    """
+    kind = type(ids).__module__.split(".")[0]
+    if labels is not None or kind not in ("pandas", "polars", "pyarrow"):
+        return ids, labels
+    index = getattr(ids, "index", None)
+    if kind == "pandas" and type(ids).__name__ == "Series" and index is not None:
+        return list(index), list(ids)  # type: ignore[call-overload]
+    raise TypeError(
+        f"tell() got a {kind} {type(ids).__name__} alone; give the ids and the labels: "
+        "learner.tell(frame['id'], frame['label'])"
+    )
+
+
 def with_columns(table: object, columns: Sequence[str] | None) -> object:
     """The frame with these columns in this order; an array unchanged."""
     frame = None if columns is None else as_frame(table)

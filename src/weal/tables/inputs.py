@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weal.tables.columns import row_ids, row_labels
+from weal.tables.columns import check_columns, row_ids, row_labels
 from weal.tables.frames import (
     Matrix,
     as_frame,
@@ -26,6 +26,7 @@ from weal.tables.frames import (
     read_numbers,
     with_columns,
 )
+from weal.tables.input_columns import find_results
 from weal.tables.plan import TablePlan, encode, likely_targets, make_plan, notes
 from weal.tables.table import Table, table_of
 
@@ -75,6 +76,15 @@ def read_inputs(
         return Inputs(frame, tuple(names), X, ids)
     made = frame_table(frame, id_column)
     wanted = [str(name) for name in names] if isinstance(features, str) else features
+    types = dict(types or {})
+    if isinstance(features, str):
+        results = [
+            one
+            for name in aside
+            for one in find_results(made, name, _undeclared(made, others, types))
+        ]
+        _warn_of_results(results)
+        types |= dict.fromkeys(results, "drop")
     plan = make_plan(made, id_column=None, features=wanted or "auto", types=types)
     if isinstance(features, str):
         _refuse_hidden_target(made, plan, types or {})
@@ -93,6 +103,7 @@ def inputs_of(
     if plan is None or frame is None:
         return read_numbers(with_columns(table, columns)).X
     made = frame_table(frame, None)
+    check_columns(made, [column.name for column in plan.columns if column.kind != "dropped"])
     for note in notes(plan, made):
         warnings.warn(note, UserWarning, stacklevel=4)
     return encode(plan, made)
@@ -146,6 +157,22 @@ def _refuse_frame_options(
         raise ValueError("id_column needs a frame; for an array give ids=[...]")
     if not isinstance(features, str) or types:
         raise ValueError("features and types name columns of a frame; the pool is an array")
+
+
+def _undeclared(
+    table: Table, others: Collection[str | None], types: Mapping[str, str]
+) -> list[str]:
+    return [name for name in table.columns if name not in others and name not in types]
+
+
+def _warn_of_results(names: Sequence[str]) -> None:
+    """Warn of columns that are filled only where the target is."""
+    for name in names:
+        message = (
+            f"{name}: filled only where the target is, so it was taken as a result and no input; "
+            f"types={{{name!r}: 'number'}} makes it an input"
+        )
+        warnings.warn(message, UserWarning, stacklevel=5)
 
 
 def _warn_of_dropped(plan: TablePlan, id_column: str | None) -> None:

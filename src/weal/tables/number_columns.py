@@ -120,6 +120,21 @@ def read_number_column(
     return _numbers(name, cells, {t: one for t, one in parsed.items() if one}, fine, form)
 
 
+def read_label_cells(name: str, cells: Sequence[str], form: NumberForm) -> dict[str, float]:
+    """The numbers of a column of labels, by spelling; cells in doubt are left out.
+
+    >>> read_label_cells("yield", ["59.4%", "60", "61,5 %", "~12"], NumberForm())
+    {'59.4%': 59.4, '60': 60.0, '61,5 %': 61.5}
+    """
+    parsed = {text: one for text in cells if (one := _parse(text)) is not None and not one.odd}
+    try:
+        read = _numbers(name, list(parsed), parsed, set(parsed), form)
+    except TableError:
+        return {}
+    values = zip(parsed, read.numbers, strict=True)
+    return {text: float(value) for text, value in values if value is not None}
+
+
 def find_doubtful(cells: Sequence[str | None]) -> list[OddCell]:
     """The cells of a column of text that are not numbers, if two thirds of the others are."""
     counts = Counter(cell for cell in cells if cell is not None)

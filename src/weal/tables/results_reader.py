@@ -9,8 +9,9 @@
 `by`, `time`, `event` and the prediction columns of a worksheet are ignored. Other columns are
 refused, so that no value under a wrong heading is lost; where the user names the value column,
 they are ignored with a note. Title lines above the header and a row of units below it are skipped.
-A line without a value is skipped; `failed`, `n/a` and `-` mean that there will be no value. CSV and
-TSV need the standard library only.
+A line without a value is skipped; `failed`, `failed - stirrer stopped`, `n/a` and `-` mean that
+there will be no value, and a bound (`<0.1`, `>95`) is kept as a note. CSV and TSV need the standard
+library only.
 """
 
 import os
@@ -18,12 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import NamedTuple
 
 from weal.limits import read_limits
 from weal.tables.candidate_rows import is_unit_row
-from weal.tables.cells import Cell, read_numbers, read_typed_number, some_of
+from weal.tables.cells import Cell, PercentCell, some_of
 from weal.tables.csv_reader import (
+    HEADER_ROWS,
     CellGrid,
     check_names,
     column_names,
@@ -33,34 +34,18 @@ from weal.tables.csv_reader import (
     text_or_blank,
     wrong_length,
 )
+from weal.tables.number_columns import NumberForm, read_label_cells
+from weal.tables.result_lines import RESULT_NUMBERS, Result, read_line
 from weal.tables.text_records import check_size
+from weal.tables.units import header_unit
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 RESULTS_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".pq")
-FAILED = frozenset({"failed", "fail", "n/a", "na", "-", "--", "\N{EN DASH}", "\N{EM DASH}"})
 EXPECTED = ("expected", "expected sd", "weal expected", "weal expected sd")
 _VALUE_COLUMNS = ("value", "label")
 _NOISE_COLUMNS = ("noise", "sd")
 _NOTE_COLUMNS = ("weal note", "note")
 _IGNORED_COLUMNS = ("by", "time", "event", *EXPECTED)
-
-
-class Result(NamedTuple):
-    """One line of a results file, or one row of a frame."""
-
-    id: str
-    value: float | None  # None: no value, or the measurement failed
-    noise: float | None
-    note: str | None
-    line: int
-    failure: str | None = None  # the word in place of a value
-    error: str | None = None  # why the line cannot be saved
-    inputs: Mapping[str, str] = {}
-
-    @property
-    def has_result(self) -> bool:
-        """Whether the line has a value, or a word for a failed measurement."""
-        return self.value is not None or bool(self.failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +75,7 @@ class ResultColumns:
     target: str | None
     own: tuple[str, ...] = ()  # further columns of the candidates
     value: str | None = None  # the value column, where the user named it
+    unit: str = ""  # of the labels
 
     def roles(self) -> dict[str, tuple[str, ...]]:
         """Column names by role, the preferred name first."""
@@ -103,6 +89,10 @@ class ResultColumns:
                 for role, some in others.items()
             },
         }
+
+    def is_in(self, rows: Sequence[tuple[int, Sequence[Cell]]]) -> bool:
+        """Whether one of the first rows can be the header."""
+        return any(self.is_header(column_names(row)) for _, row in rows[:HEADER_ROWS])
 
     def is_header(self, names: Sequence[str]) -> bool:
         """Whether a row with these names can be the header."""
@@ -138,11 +128,15 @@ def read_results(
     rows = [
         (line, {role: cells[n] for role, n in roles.items()}, {o: cells[n] for o, n in own.items()})
         for line, cells in records
+        if cells[roles["id"]].strip() != names[roles["id"]]  # a header again
     ]
-    if grid.decimal_comma:
-        _replace_decimal_commas([row for _, row, _ in rows])
     title = names[roles["value"]]
-    lines = tuple(_result(line, row, inputs, title) for line, row, inputs in rows)
+    unit = form.unit or header_unit(title)
+    read = {
+        role: read_label_cells(title, [row[role].strip() for _, row, _ in rows], NumberForm(unit))
+        for role in RESULT_NUMBERS if role in roles
+    }  # fmt: skip
+    lines = tuple(read_line(line, row, inputs, title, read) for line, row, inputs in rows)
     return Results(grid.where, lines, (*grid.notes, *notes))
 
 
@@ -172,7 +166,8 @@ def _read_grid(
         return read_csv_grid(file, where, form.is_header, header)
     from weal.tables.excel_reader import read_sheet_grid
 
-    return read_sheet_grid(file if isinstance(file, bytes) else file.read_bytes(), where, sheet)
+    data = file if isinstance(file, bytes) else file.read_bytes()
+    return read_sheet_grid(data, where, sheet, form.is_in)
 
 
 def _frame_grid(source: object, where: str, first: int) -> CellGrid:
@@ -193,17 +188,31 @@ def _table(
 ) -> tuple[tuple[str, ...], Records]:
     """Column names and records of the same length, without columns that are blank throughout."""
     names = column_names(header)
-    rows = [(line, list(map(text_or_blank, row))) for line, row in below]
+    shown = [
+        header_unit(name) == "%" or any("%" in str(row[n]) for _, row in below if n < len(row))
+        for n, name in enumerate(names)
+    ]
+    rows = [(line, _texts(row, shown)) for line, row in below]
     if grid.ragged:
         names += [""] * (max((len(row) for _, row in rows), default=0) - len(names))
     for line, row in rows:
-        short = len(row) < len(names) and not grid.ragged
+        has_others = any(cell.strip() for cell in row[1:])  # else it is a footnote
+        short = len(row) < len(names) and not grid.ragged and has_others
         if short or any(cell.strip() for cell in row[len(names) :]):
             raise wrong_length(grid.where, line, len(row), len(names))
     filled = {n for _, row in rows for n, cell in enumerate(row) if cell.strip()}
     kept = [n for n, name in enumerate(names) if name or n in filled]
     found = check_names([names[n] for n in kept], grid.where)
     return found, [(line, [row[n] if n < len(row) else "" for n in kept]) for line, row in rows]
+
+
+def _texts(row: Sequence[Cell], shown: Sequence[bool]) -> list[str]:
+    """Cells as text; percentages of a spreadsheet as shown where the column has percent signs."""
+    return [
+        cell.as_shown() if isinstance(cell, PercentCell) and n < len(shown) and shown[n]
+        else text_or_blank(cell)
+        for n, cell in enumerate(row)
+    ]  # fmt: skip
 
 
 def _roles(
@@ -247,33 +256,6 @@ def _columns_by_role(
         found[role] = [one for one in some if one in left and one not in others]
         left = [name for name in left if name not in found[role]]
     return found
-
-
-def _replace_decimal_commas(rows: list[dict[str, str]]) -> None:
-    """Replace the decimal commas of a column in which every number can have one."""
-    for role in ("value", "noise"):
-        cells = [row.get(role, "").strip() or None for row in rows]
-        cells = [None if cell and cell.lower() in FAILED else cell for cell in cells]
-        if read_numbers(cells) is None and read_numbers(cells, decimal_comma=True) is not None:
-            for row in rows:
-                row[role] = row[role].replace(",", ".")
-
-
-def _result(line: int, row: Mapping[str, str], inputs: Mapping[str, str], field: str) -> Result:
-    name, note = row["id"], row.get("note", "").strip() or None
-    typed, sd = row["value"].strip(), row.get("noise", "")
-    failure = typed if typed.lower() in FAILED else None
-    value, noise, problem = None, None, None
-    try:
-        if typed and not name.strip():
-            raise ValueError("the id is empty")
-        value = read_typed_number(typed, field) if typed and not failure else None
-        noise = read_typed_number(sd, "noise") if sd.strip() and value is not None else None
-        if noise is not None and noise < 0:
-            raise ValueError(f"noise is {sd!r}; a standard deviation is 0 or more")
-    except ValueError as error:
-        value, problem = None, str(error)
-    return Result(name, value, noise, note, line, failure, problem, inputs)
 
 
 def refused_message(where: str, errors: Sequence[str]) -> str:

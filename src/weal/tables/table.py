@@ -50,6 +50,7 @@ class Table:
     notes: tuple[str, ...] = field(default=())
     row_notes: tuple[str, ...] = ()  # on rows that were left out or joined
     units: Mapping[str, str] = field(default_factory=dict)  # of columns of numbers
+    failures: tuple[tuple[int, str], ...] = ()  # rows as read whose label failed, and the note
     refusals: Mapping[str, TableError] = field(default_factory=dict)  # of columns in doubt
 
     def __len__(self) -> int:
@@ -149,6 +150,7 @@ def table_of(
         (*notes, *(note for one in typed.values() for note in one.notes)),
         tuple(row_notes),
         {name: one.unit for name, one in typed.items() if one.unit},
+        tuple(failure for one in typed.values() for failure in one.failures),
         {name: one.refusal for name, one in typed.items() if one.refusal},
     )
 

@@ -30,6 +30,7 @@ from weal.tables.number_columns import (
     OddCell,
     read_number_column,
 )
+from weal.tables.result_lines import read_failure
 from weal.tables.table_error import Remedy, TableError
 
 Cells = RawCells
@@ -45,6 +46,7 @@ class TypedColumn:
     notes: tuple[str, ...] = ()
     refusal: TableError | None = None  # why it cannot be an input or the target
     decimal: str = ""  # the decimal mark that its cells show
+    failures: tuple[tuple[int, str], ...] = ()  # rows of the target without a number, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,17 @@ def type_text(
     known = replace_missing_markers(cells)
     if form.missing:
         known = [None if cell and cell.strip() in form.missing else cell for cell in known]
+    if form.is_target and (failures := _failures(known)):
+        found = type_text(
+            name, ["" if n in failures else c for n, c in enumerate(cells)], form, ids
+        )
+        odd = [OddCell(n, str(known[n]), "") for n in failures]
+        rows = "1 row has" if len(odd) == 1 else f"{len(odd)} rows have"
+        note = (
+            f"{name}: {rows} no number, and {'is' if len(odd) == 1 else 'are'} skipped with this "
+        )
+        note += f"as note: {name_cells(odd, ids)}"
+        return replace(found, notes=(*found.notes, note), failures=tuple(failures.items()))
     numbers = read_numbers(known)
     if numbers is not None:
         packed = pack_cells(numbers)
@@ -117,6 +130,15 @@ def _type_percentages(
     return replace(found, notes=(*found.notes, note))
 
 
+def _failures(cells: Sequence[str | None]) -> dict[int, str]:
+    """Rows with a word for a failure, or with a bound, in place of a label; and their notes."""
+    notes = {
+        text: ": ".join(filter(None, read_failure(text.strip(), None)))
+        for text in set(filter(None, cells))
+    }
+    return {n: notes[cell] for n, cell in enumerate(cells) if cell and notes[cell]}
+
+
 def _unit(form: ColumnForm) -> str:
     return form.numbers.unit if form.numbers else ""
 
@@ -128,7 +150,7 @@ def as_text(cells: NDArray[np.generic] | Sequence[Cell]) -> list[Cell]:
     return [text if text and not text.isspace() else None for text in texts]
 
 
-def name_cells(odd: Sequence[OddCell], ids: Sequence[Cell] | None) -> str:
+def name_cells(odd: Sequence[OddCell], ids: Sequence[object] | None) -> str:
     """Odd cells with the ids of their rows, for a message."""
     shown = [
         f"{short(one.text)} ({'row ' + str(one.row + 1) if ids is None else ids[one.row]})"

@@ -90,9 +90,9 @@ def _tell_one(
 ) -> None:
     from weal.campaign.label_input import entry
     from weal.quantities.kinds import find_quantity
-    from weal.tables.results_reader import FAILED
+    from weal.tables.result_lines import read_failure
 
-    if value.strip().lower() in FAILED:
+    if read_failure(value.strip(), None)[0]:
         note = f"--note {shlex.quote(value.strip())}"
         words = f"weal skip {shlex.quote(campaign.name)} {shlex.quote(id_)} {note}"
         raise ValueError(f"{value!r} is not a number; skip a row without one: `{words}`")

@@ -97,7 +97,12 @@ def find_acquisition(text: str) -> tuple[str, Acquisition]:
         return f"{name}({', '.join(map(_exact, numbers))})", _made(name, numbers)
     if name in ACQUISITIONS:
         raise ValueError(f"the acquisition {name} has no parameters: write {name}")
-    raise ValueError(f"unknown acquisition {text!r}")
+    known = ", ".join([*ACQUISITIONS, *(f"{one}(...)" for one in FACTORIES)])
+    raise ValueError(
+        f"unknown acquisition {text!r}; known are {known}. A function of your own is given in "
+        "Python, ActiveLearner(acquisition=function), or registered by the entry point group "
+        "weal.acquisitions"
+    )
 
 
 def is_registered(name: str, acquisition: Acquisition) -> bool:

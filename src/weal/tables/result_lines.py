@@ -1,0 +1,92 @@
+"""One line of a results file: its label, or why there is none.
+
+    312.5   59.4%       a label, alone or by the other cells of its column (`number_columns`)
+    failed  n/a  -      no value will come
+    failed - leaked     the same, with a note
+    <0.1    >95         a bound: kept as a note, and not learned from
+
+This module needs the standard library only.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from weal.tables.cells import read_typed_number
+
+FAILED = frozenset({"failed", "fail", "n/a", "na", "-", "--", "\N{EN DASH}", "\N{EM DASH}"})
+_FAILED_BECAUSE = re.compile(r"(?i)(failed|fail)\s*[-:;,(\u2013\u2014]+\s*(\S.*)")
+_BOUND = re.compile(r"[<>\u2264\u2265]=?\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*[^\s\d]{0,9}")
+RESULT_NUMBERS: tuple[str, ...] = ("value", "noise")  # roles of columns of numbers
+
+
+class Result(NamedTuple):
+    """One line of a results file, or one row of a frame."""
+
+    id: str
+    value: float | None  # None: no value, or the measurement failed
+    noise: float | None
+    note: str | None
+    line: int
+    failure: str | None = None  # the word in place of a value
+    error: str | None = None  # why the line cannot be saved
+    inputs: Mapping[str, str] = {}
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether the line has a bound in place of a value."""
+        return (self.failure or "").startswith(("<", ">", "\u2264", "\u2265"))
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the line has a value, or a word for a failed measurement."""
+        return self.value is not None or bool(self.failure)
+
+
+def read_line(
+    line: int, row: Mapping[str, str], inputs: Mapping[str, str], field: str,
+    read: Mapping[str, Mapping[str, float]],
+) -> Result:  # fmt: skip
+    """The result on a line; `read` has the numbers of its columns, by spelling."""
+    name, note = row["id"], row.get("note", "").strip() or None
+    typed, sd = row["value"].strip(), row.get("noise", "").strip()
+    failure, note = read_failure(typed, note)
+    value, noise, problem = None, None, None
+    try:
+        if typed and not name.strip():
+            raise ValueError("the id is empty")
+        if typed and not failure:
+            value = _read_number(typed, field, read["value"])
+        if sd and value is not None:
+            noise = _read_number(sd, "noise", read["noise"])
+        if noise is not None and noise < 0:
+            raise ValueError(f"noise is {sd!r}; a standard deviation is 0 or more")
+    except ValueError as error:
+        value, problem = None, str(error)
+    return Result(name, value, noise, note, line, failure, problem, inputs)
+
+
+def _read_number(typed: str, field: str, read: Mapping[str, float]) -> float:
+    """The number in a cell, alone or by the other cells of its column."""
+    try:
+        return read_typed_number(typed, field)
+    except ValueError:
+        if typed not in read:
+            raise
+        return read[typed]
+
+
+def read_failure(typed: str, note: str | None) -> tuple[str | None, str | None]:
+    """The word for a measurement without a value, and the note with what follows the word.
+
+    >>> read_failure("failed - stirrer stopped", None), read_failure(">95", None)
+    (('failed', 'stirrer stopped'), ('>95', 'a bound, not learned from'))
+    """
+    if typed.lower() in FAILED:
+        return typed, note
+    found = _FAILED_BECAUSE.fullmatch(typed)
+    if found:
+        return found[1], "; ".join(filter(None, [found[2].rstrip(") "), note]))
+    if _BOUND.fullmatch(typed):
+        return typed, "; ".join(filter(None, ["a bound, not learned from", note]))
+    return None, note
