@@ -49,7 +49,7 @@ def by_python(case, path):
     for refusal, which in zip(case.refusals, case.follow, strict=True):
         with pytest.raises(ValueError, match=re.escape(refusal)) as refused:
             weal.open_campaign("runs", pool=path, **given)
-        ways = re.findall(r"; (\w+=(?:\{.*?\}+|\[.*?\]|'.*?'))", str(refused.value))
+        ways = re.findall(r"[;?] (\w+=(?:\{.*?\}+|\[.*?\]|'.*?'))", str(refused.value))
         for name, value in eval(f"dict({ways[which]})").items():
             given[name] = {**given.get(name, {}), **value} if isinstance(value, dict) else value
     with warnings.catch_warnings(record=True) as said:

@@ -81,4 +81,6 @@ class TableError(ValueError):
 
     def _text(self, written: list[str]) -> str:
         ways = [f"{how} {one.effect}" for how, one in zip(written, self.remedies, strict=True)]
-        return "; ".join([*filter(None, [self.problem, *ways, self.otherwise])])
+        rest = "; ".join(filter(None, [*ways, self.otherwise]))
+        between = " " if self.problem.endswith("?") else "; "
+        return between.join(filter(None, [self.problem, rest]))
