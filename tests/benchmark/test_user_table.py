@@ -105,7 +105,7 @@ def test_a_missing_target_is_answered_with_the_columns(frame, write):
     ("change", "message"),
     [
         ({"y": ["5"] * N}, "is 5 in every row"),
-        ({"y": ["low"] * N}, "must hold numbers, but 60 rows do not: row 1 .'low'., row 2"),
+        ({"y": ["low"] * N}, "must hold numbers, but 60 rows do not: 'low' .row 1., 'low' .row 2"),
         ({"y": ["1", *[""] * (N - 1)]}, "1 usable rows .beside 59"),
         (
             {"a": ["x"] * N, "b": ["x"] * N},

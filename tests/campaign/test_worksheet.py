@@ -245,7 +245,7 @@ BAD = {
     "other ids": ("name,y\nB-1,1\nB-2,2\n", "2 bad lines.*no candidate has the id 'B-1'"),
     "broken": ('name,y\n"r30,1\n', "cannot be read: line"),
     "NUL": ("name,y\nr3\0,1\n", "not a text file"),
-    "half": ("name,y\nr30\n", "line 2 of .* has 1 cell, but its header has 2"),
+    "half": ("name,note,y\nr30,x\n", "line 2 of .* has 2 cells, but its header has 3"),
 }
 
 

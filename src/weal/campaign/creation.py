@@ -172,14 +172,15 @@ def read_more(
     """Further candidates, read by the plan of the campaign."""
     if isinstance(source, CandidateTable):
         return source
-    plan = replace(TablePlan.from_json(ledger.plan), id_column=ledger.id_column)
-    how = options_of_plan(replace(plan, target=ledger.quantity().quantity.column), options)
+    target = ledger.quantity().quantity.column
+    plan = replace(TablePlan.from_json(ledger.plan), id_column=ledger.id_column, target=target)
+    how = options_of_plan(plan, options)
     how = replace(how, id_column=None) if ledger.numbered else how
     rows, numbered = read_rows(source, how, ledger.rows)
     table, repeats = once_each(rows, plan)
     X = encode(plan, table)
     said = (*table.notes, *table.row_notes, *notes(plan, table))
-    failures = find_failures(rows, replace(plan, target=ledger.target))
+    failures = find_failures(rows, plan)
     return CandidateTable(table, plan, X, repeats, failures, notes=said, is_numbered=numbered)
 
 

@@ -13,6 +13,7 @@ A column in which most cells are numbers and at most `MAX_ODD_SHARE` are odd is 
 spelling is parsed once. This module needs the standard library only.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -132,7 +133,7 @@ def read_label_cells(name: str, cells: Sequence[str], form: NumberForm) -> dict[
     except TableError:
         return {}
     values = zip(parsed, read.numbers, strict=True)
-    return {text: float(value) for text, value in values if value is not None}
+    return {text: float(y) for text, y in values if y is not None and math.isfinite(y)}
 
 
 def find_doubtful(cells: Sequence[str | None]) -> list[OddCell]:
