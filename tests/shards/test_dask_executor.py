@@ -110,16 +110,22 @@ def with_shards(learner, kind):
     return learner
 
 
-@pytest.mark.parametrize("acquisition", ["auto", "multi"])
-def test_a_cluster_asks_what_this_process_asks(local, folder, acquisition):
-    here = told(folder, acquisition=acquisition, threads=1)
-    there = told(folder, acquisition=acquisition, scheduler=local.scheduler_address)
+@pytest.mark.parametrize(
+    ("acquisition", "goal"),
+    [("auto", "learn"), ("multi", "learn"), ("auto", "minimise"), ("auto", "between 0.1 and 0.4")],
+)
+def test_a_cluster_asks_what_this_process_asks(local, folder, acquisition, goal):
+    here = told(folder, acquisition=acquisition, goal=goal, threads=1)
+    there = told(folder, acquisition=acquisition, goal=goal, scheduler=local.scheduler_address)
     for _ in range(3):
         name = here.ask()
         assert there.ask() == name
         for learner in (here, there):
             learner.tell(name, float(f(here.candidates.x(name))))
     assert there.ask(9) == here.ask(9)
+    if goal != "learn":
+        for name in ("id", "mean", "sd", "probability"):
+            assert there.best(5)[name].equals(here.best(5)[name])
     there.close()
 
 
