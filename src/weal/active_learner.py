@@ -1014,6 +1014,7 @@ class ActiveLearner(LearnerView):
         by_id: bool = False,
         on_failure: str = "raise",
         callback: Callable[[Any, Hashable, float], object] | None = None,
+        goal: Goal | str | float | None = None,
         until: Until | str | None = None,
         target_error: float | None = None,
         patience: int | None = None,
@@ -1041,6 +1042,9 @@ class ActiveLearner(LearnerView):
             a batch that raises, all are).
         callback : function or None
             Called with learner, id and label after every label.
+        goal : Goal, str, float or None
+            Another goal for the labels from now on, as with `change_goal`; a number is an error at
+            which to end, as until="error < ...".
         until : Until, str or None
             The run ends when this is met: "error < 6" (predicted, in units of the labels),
             "labels = 80" or "best > 90".
@@ -1048,7 +1052,9 @@ class ActiveLearner(LearnerView):
             The same as until="error < ...".
         patience : int or None
             The run ends when the predicted error fell by less than `least_gain` of itself over so
-            many labels.
+            many labels; for the best rows, when the largest expected improvement was below
+            `least_gain` sds of the labels so many times running (2 is usual); for a level, as
+            the error, of the expected number of rows on the wrong side.
         least_gain : float
             As said there.
         progress : bool or None
@@ -1075,7 +1081,16 @@ class ActiveLearner(LearnerView):
         ('target', True)
         """
         measures = run.Oracle(oracle, by_id, batch, on_failure)
-        limits = run.RunLimits(run.stop_condition(until, target_error), patience, least_gain)
+        wanted, stop = run.goal_and_condition(goal, until, target_error)
+        if wanted is not None:
+            self.change_goal(wanted)
+
+        def remaining(learner: ActiveLearner) -> float | None:
+            from weal.learner.best_rows import remaining_gain
+
+            return remaining_gain(learner.state.view(), self._beliefs)
+
+        limits = run.RunLimits(stop, patience, least_gain, remaining)
         return run.run(self, measures, n, callback, limits, progress)
 
     @classmethod

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import weal
-from campaign.alloys import TOLD, begin_alloys, begin_bare
+from campaign.alloys import TOLD, begin_alloys, begin_bare, hardness
 from shell import alone_in, typed
 from weal.errors import WealError
 
@@ -173,3 +173,22 @@ def test_too_few_labels_are_an_error_of_their_own():
     one = weal.open_campaign("few", "memory:", pool=pool, goal="above 2")
     with one, pytest.raises(WealError, match="there is no model yet"):
         one.best()
+
+
+def test_a_doubted_label_at_the_top_is_offered_for_a_repeat_in_status_and_ask(alloys):
+    said("settings", "alloys", "--goal", "maximise")
+    with weal.open_campaign("alloys") as one:
+        for name in one.ask(14):
+            row = one.read_session().pool.row(one.read_session().state.candidates.index[name])
+            one.tell(name, round(float(hardness(row["temp"], row["hours"])), 2))
+        suspect = one.ask()
+        with pytest.warns(UserWarning, match=str(suspect)):
+            one.tell(suspect, 3300.0)
+        found = one.status()
+        if not found.suspects:
+            pytest.skip("the model does not treat this label as wrong")
+        assert found.members.doubted == (suspect,)
+        assert found.advice.startswith(f"Measure {suspect} again first (--repeat)")
+    done = said("ask", "alloys")
+    assert f"measure {suspect} again first" in done.err
+    assert "--repeat` saves the second label" in done.err

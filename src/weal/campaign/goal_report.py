@@ -23,7 +23,7 @@ from weal.learner.best_rows import best_rows, set_membership
 from weal.learner.choosing import doubted_of_set
 from weal.learner.repeats import belief_at, doubted_labels
 from weal.learner.state import QuantityView
-from weal.text import about, number, plus_minus, probability
+from weal.text import about, number, plus_minus, probability, some
 
 if TYPE_CHECKING:
     import pandas
@@ -54,10 +54,25 @@ def set_progress(session: Session, goal: Goal, course: Trend | None) -> SetProgr
         best=first[1],
         gain=gains[0],
         gain_before=gains[1],
-        doubted=tuple(map(str, doubted_of_set(_with_goal(view, goal), beliefs))),
+        doubted=doubted_rows(session, goal),
         reach=reach(p) if goal.curve == "f1" else None,
         **own,
     )
+
+
+def doubted_rows(session: Session, goal: Goal) -> tuple[str, ...]:
+    """Rows whose label is treated as wrong, and would be the best or change the set if right."""
+    view = session.view()
+    if goal.set_text is None or not view.has_model:
+        return ()
+    found = [str(name) for name in doubted_of_set(_with_goal(view, goal), session.beliefs)]
+    if goal.curve != "best":
+        return tuple(found)
+    _, best = _best_label(session, view, goal)
+    sign = -1.0 if goal.lowest else 1.0
+    labels = doubted_labels(view, session.model())
+    better = [str(name) for name, y in labels.items() if best is None or sign * y > sign * best]
+    return tuple(dict.fromkeys((*better, *found)))
 
 
 def _with_goal(view: QuantityView, goal: Goal) -> QuantityView:
@@ -96,6 +111,19 @@ def reach_note(session: Session, goal: Goal) -> str | None:
     found = set_membership(view, session.beliefs, goal) if view.has_model else None
     which = reach(found.p) if found is not None and goal.curve == "f1" else None
     return goal.reach_text(which).replace("NAME", quote(session.ledger.name)) if which else None
+
+
+def doubt_note(session: Session) -> str | None:
+    """The offer to repeat labels that are treated as wrong, and would change the goal's set."""
+    goal = session.view().settings.goal
+    found, which = doubted_rows(session, goal), goal.set_text
+    if not found:
+        return None
+    again = f"weal tell {quote(session.ledger.name)} {quote(found[0])} VALUE --repeat"
+    return (
+        f"measure {some(found, 3)} again first: treated as wrong, and may be {which}; "
+        f"`{again}` saves the second label"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ def repeat_first(members: SetProgress, set_text: str) -> str:
     one = len(members.doubted) == 1
     return (
         f"Measure {rows} again first (--repeat): {'its label is' if one else 'their labels are'} "
-        f"treated as wrong, and would change which rows are {set_text}."
+        f"treated as wrong, and may show which rows are {set_text}."
     )
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.extensions.acquisition_registry import find_acquisition
+from weal.core.extensions.goal_acquisitions import ei, ei_min
 from weal.core.paper.acquisition import Acquisition, Belief
 from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
@@ -94,6 +95,25 @@ def _likely_rows(state: State, beliefs: PosteriorCache, goal: Goal) -> NDArray[n
     names = [few.ids[n] for n in np.flatnonzero(few.present).tolist()]
     at = np.array([state.candidates.index[name] for name in names], dtype=np.intp)
     return np.sort(at[state.candidates.present[at]])
+
+
+def remaining_gain(view: QuantityView, beliefs: PosteriorCache) -> float | None:
+    """What a run with a goal of rows still has to gain; None without a set, or a model.
+
+    For the best rows the largest expected improvement, in sds of the labels; else the expected
+    number of rows on the wrong side.
+    """
+    goal = view.settings.goal
+    found = set_membership(view, beliefs) if view.has_model else None
+    if found is None:
+        return None
+    if goal.curve != "best":
+        return float(np.minimum(found.p, 1.0 - found.p).sum())
+    free = np.array([view.candidates.ids[n] not in view.labels.by_name for n in found.at.tolist()])
+    if not free.any():
+        return 0.0
+    belief = belief_at(beliefs.posterior(view), found.at[free])
+    return float(np.exp((ei_min if goal.lowest else ei)(belief).max()))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

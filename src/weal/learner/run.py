@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weal.errors import Exhausted
-from weal.goals.grammar import parse_until
-from weal.goals.until import Until
+from weal.goals.grammar import error_of, goal_and_until, parse_goal
+from weal.goals.protocol import Goal
+from weal.goals.until import Until, until_error
 from weal.model.checks import check_count
 from weal.progress import progress_bar
 
@@ -57,18 +58,26 @@ class RunLimits:
     until: Until | None = None
     patience: int | None = None
     least_gain: float = 0.01
+    remaining: Callable[["ActiveLearner"], float | None] | None = None  # `best_rows`
 
 
-def stop_condition(until: object, target_error: float | None) -> Until | None:
-    """The condition of `until`, or the error `target_error`."""
-    if target_error is None:
-        return parse_until(until)
-    if until is not None:
-        raise ValueError(
-            f"target_error is {target_error!r} and until is {until!r}: give until alone, as in "
-            "'error < 6'"
-        )
-    return Until("error", "<", float(target_error))
+def goal_and_condition(
+    goal: object, until: object, target_error: float | None
+) -> tuple[Goal | None, Until | None]:
+    """The goal of a run, if one is given, and its stop condition.
+
+    A number in place of a goal, and `target_error`, are errors at which to stop.
+    """
+    if target_error is not None:
+        if until is not None or error_of(goal) is not None:
+            raise ValueError(
+                f"target_error is {target_error!r}, beside another stop condition: give until "
+                "alone, as in 'error < 6'"
+            )
+        return None if goal is None else parse_goal(goal), until_error(target_error)
+    is_error = error_of(goal) is not None
+    wanted, stop = goal_and_until(goal, until)
+    return None if is_error else wanted, stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +126,7 @@ def run(
 ) -> Run:  # fmt: skip
     """Measure up to n points with the oracle; the result says why it ended."""
     budget, before = _budget(n, limits.patience), len(learner.labels)
-    errors, failures = list[float](), list[Failure]()
+    errors, gains, failures = list[float](), list[float](), list[Failure]()
     with _bar(progress, budget) as advance:
         try:
             reason = "budget" if not budget else ""
@@ -129,7 +138,9 @@ def run(
                         advance(errors[-1])
                         if callback is not None:
                             callback(learner, name, label)
-                        reason = reason or _reason(learner, errors, limits)
+                        if limits.patience is not None:
+                            gains.append(_gain_left(learner, errors[-1], limits))
+                        reason = reason or _reason(learner, errors, gains, limits)
                 if len(errors) + len(failures) >= budget:
                     reason = reason or "budget"
         except Exhausted:
@@ -218,16 +229,28 @@ def _budget(n: int, patience: int | None) -> int:
     return 0 if isinstance(n, Integral) and n == 0 else check_count(n)
 
 
-def _reason(learner: "ActiveLearner", errors: list[float], limits: RunLimits) -> str:
+def _gain_left(learner: "ActiveLearner", error: float, limits: RunLimits) -> float:
+    """What the goal still has to gain: the predicted error, where it has no set of rows."""
+    found = limits.remaining(learner) if limits.remaining else None
+    return error if found is None else found
+
+
+def _reason(
+    learner: "ActiveLearner", errors: list[float], gains: list[float], limits: RunLimits
+) -> str:
+    """The reason to end now, or an empty text."""
     if limits.until is not None:
         y = learner.labels.arrays()[1]
         if limits.until.is_met(len(y), errors[-1], float(y.min()), float(y.max())):
             return "target"
-    if limits.patience is not None and len(errors) > limits.patience:
-        before = errors[-1 - limits.patience]
-        if before < float("inf") and errors[-1] > (1.0 - limits.least_gain) * before:
-            return "no gain"
-    return ""
+    patience = limits.patience
+    if patience is None or len(gains) <= patience:
+        return ""
+    if learner.goal.curve == "best" and learner.fitted:  # in sds of the labels
+        return "no gain" if max(gains[-patience:]) < limits.least_gain else ""
+    before = gains[-1 - patience]
+    fell = before == float("inf") or gains[-1] <= (1.0 - limits.least_gain) * before
+    return "" if fell else "no gain"
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from weal.errors import Exhausted
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.campaign.ledger import Lease
+    from weal.campaign.session import Session
     from weal.campaign.suggestions import LeasedRow
     from weal.quantities.protocol import Quantity
 
@@ -211,7 +212,7 @@ def ask(
             report_leases(campaign, own, ids, rows, key)
         session = campaign.replay_session()
         inputs, quantity = _inputs(session.ledger.plan), session.view().quantity
-        for note in session.beliefs.notes:
+        for note in (*session.beliefs.notes, *_doubts(session)):
             say(note)
         if to is not None and rows:
             _write_worksheet(campaign, rows, to, force)
@@ -221,6 +222,14 @@ def ask(
         _show(rows, quantity, inputs, name, again)
     if late:
         raise late
+
+
+def _doubts(session: "Session") -> list[str]:
+    """The offer to repeat a doubted label, where the goal has a set of rows."""
+    from weal.campaign.goal_report import doubt_note
+
+    found = doubt_note(session)
+    return [found] if found else []
 
 
 def _ask_rows(
