@@ -7,7 +7,7 @@ from benchmarks.pages.curves import curves
 from benchmarks.pages.markdown import figure, repeat, table, whole
 from benchmarks.pages.result_files import Figures, Files, ResultFile
 
-from weal.benchmark.paper_claims import MULTI, RANGE, SYNTHETIC
+from weal.benchmark.paper_claims import MULTI, RANGE_METHOD, SYNTHETIC
 from weal.benchmark.summary import in_order_of_tasks, number, task_title
 
 AS_IT_STANDS = "as it stands"
@@ -144,7 +144,7 @@ def _curves(kept: ResultFile, figures: Figures) -> str:
     figures |= curves("claims-synthetic", rows, synthetic) | curves("claims-others", rows, others)
     last = rows.set_index(["task", "method"])["nmse"].map(lambda curve: curve[-1])
     maxima = [
-        [task_title(task), *(number(last[task, method]) for method in (MULTI, RANGE))]
+        [task_title(task), *(number(last[task, method]) for method in (MULTI, RANGE_METHOD))]
         for task in tasks
     ]
     return CURVES.format(

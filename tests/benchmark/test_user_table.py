@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weal.benchmark.tasks import availability, draw
-from weal.benchmark.user_table import MIN_ROWS, sizes, task_from_file
+from weal.benchmark.user_table import MIN_TABLE_ROWS, sizes, task_from_file
 
 N = 60
 
@@ -125,7 +125,7 @@ def test_a_table_that_cannot_be_used_is_refused(frame, write, change, message):
         ("a,y\n", "has no rows"),
         ("a,a,y\n1,2,3\n", "two columns of the same name: 'a'"),
         ("a,y\n1,2\n1,2,3\n", "line 3 of .* has 3 cells, but its header has 2"),
-        ("a,y\n" + "1,2\n2,3\n" * 5, f"10 usable rows; a simulation needs {MIN_ROWS}"),
+        ("a,y\n" + "1,2\n2,3\n" * 5, f"10 usable rows; a simulation needs {MIN_TABLE_ROWS}"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused(tmp_path, text, message):
@@ -179,7 +179,7 @@ def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
         task_from_file(tmp_path / "mine.parquet", "y")
 
 
-@given(n=st.integers(MIN_ROWS, 10**6))
+@given(n=st.integers(MIN_TABLE_ROWS, 10**6))
 def test_sizes_fit_into_the_table_and_leave_candidates(n):
     L0, V, U0, test = sizes(n)
     assert L0 + V + U0 + test <= n

@@ -14,9 +14,8 @@ from weal.campaign import creation, session, suggestions
 from weal.campaign.campaign import Campaign
 from weal.campaign.idempotency import AskCall
 from weal.campaign.replay import replay, replay_new_events
-from weal.campaign.rules import decide_leases
 from weal.campaign.session import read_pool_snapshot
-from weal.campaign.suggestions import _choose
+from weal.campaign.suggestions import _choose, decide_leases
 from weal.formats import snapshots
 from weal.learner import choosing
 from weal.learner.pools.memory import POOL_BYTES

@@ -10,7 +10,9 @@ import pytest
 
 from weal import ActiveLearner
 from weal.core.extensions.level_probability import best_level
-from weal.goals import Above, Below, Best, Between, Learn, Maximise, Minimise
+from weal.goals.best import Best, Maximise, Minimise
+from weal.goals.learn import Learn
+from weal.goals.threshold import Above, Below, Between
 from weal.learner.best_rows import set_membership
 from weal.learner.choosing import doubted_of_set, scores_of
 from weal.learner.repeats import belief_at

@@ -22,7 +22,7 @@ def tables(constants):
     constants(
         registry, ACQUISITIONS=dict(registry.ACQUISITIONS), FACTORIES=dict(registry.FACTORIES)
     )
-    registry._made.cache_clear()
+    registry._call_factory.cache_clear()
 
 
 def a_learner(acquisition, scale=1.0, labels=12, skewed=False):

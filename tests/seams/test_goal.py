@@ -11,11 +11,12 @@ import pytest
 from weal.campaign.status import Estimate
 from weal.core.paper.acquisition import Belief
 from weal.diagnostics.random_baseline import RandomComparison
-from weal.diagnostics.stopping import Change, LabelsToGoal
-from weal.goals import Above, Below, Best, Between, Maximise, Minimise
+from weal.diagnostics.stopping import LabelsToGoal, RecentChange
+from weal.goals.best import Best, Maximise, Minimise
 from weal.goals.grammar import parse_goal
 from weal.goals.learn import NOTHING_LEARNT, Learn
 from weal.goals.protocol import GoalProgress, SetProgress
+from weal.goals.threshold import Above, Below, Between
 from weal.goals.until import Until, until_error
 from weal.learner.config import resolve_acquisition
 from weal.plots.axes import _CURVES
@@ -29,8 +30,8 @@ GOALS = {
     )
 }
 every_goal = pytest.mark.parametrize("goal", GOALS.values(), ids=GOALS)
-FELL = Change(5, 0.1, 1.0, 0.93)
-STILL = Change(5, 0.1, 1.0, 0.99)
+FELL = RecentChange(5, 0.1, 1.0, 0.93)
+STILL = RecentChange(5, 0.1, 1.0, 0.99)
 FOUND = SetProgress(100, 20, 6.2, 3.8, 2.1, 0.83, 4.0, "A-7", 91.5, 0.9, 1.2)
 EQUAL = SetProgress(100, 20, 2.0, 8.0, 8.0, 0.2, 0.0, "A-7", 3.0, 0.0, 0.0)  # labels without spread
 SETTLED = SetProgress(100, 100, 10.0, 0.0, 0.0, 1.0, 4.0, "A-7", 91.5, None, None)
@@ -165,12 +166,12 @@ def test_learning_goes_on_while_labels_cut_the_error():
     assert goal.advice(GoalProgress(0, FELL)) == (
         "Keep going: the last 5 labels cut the expected error by 7 %."
     )
-    moved = goal.advice(GoalProgress(0, Change(5, 0.9, 1.0, 1.0)))
+    moved = goal.advice(GoalProgress(0, RecentChange(5, 0.9, 1.0, 1.0)))
     assert moved == "Keep going: the last 5 labels moved predictions by 0.9 of their uncertainty."
     assert goal.advice(GoalProgress(0, STILL)) == (
         "More labels gain little: the last 5 labels cut the expected error by 1 %."
     )
-    rose = goal.advice(GoalProgress(0, Change(5, 0.1, 1.0, 1.02)))
+    rose = goal.advice(GoalProgress(0, RecentChange(5, 0.1, 1.0, 1.02)))
     assert rose == "More labels gain little: the last 5 labels raised the expected error by 2 %."
     assert goal.advice(GoalProgress(0, STILL, None, 0.95, 1.0)) == NOTHING_LEARNT
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from weal.core.paper.acquisition import Belief
-from weal.goals import Above, Below, Best, Between, Maximise, Minimise
-from weal.goals.threshold import Threshold, reach
+from weal.goals.best import Best, Maximise, Minimise
+from weal.goals.threshold import Above, Below, Between, Threshold, reach
 
 SETS = [Maximise(), Minimise(), Best(3), Best(7, lowest=True)]
 GOALS = [*SETS, Above(0.4), Below(-1), Between(0, 1)]

@@ -56,8 +56,9 @@ from weal.benchmark.protocol import BenchmarkPlan, choose_items, make_plan
 from weal.benchmark.tasks import Split
 from weal.core.arrays import Array
 from weal.core.scaling import from_data
-from weal.goals import Above, Best
+from weal.goals.best import Best
 from weal.goals.protocol import Goal
+from weal.goals.threshold import Above
 from weal.regressor import EnsembleGPRegressor
 
 STRADDLE_SDS = 1.96  # half width of a 95 % interval (Bryan et al. 2005)
@@ -219,7 +220,7 @@ def _methods() -> dict[str, Method]:
 GOAL_METHODS: dict[str, Method] = _methods()
 
 
-QUICK_METHODS = tuple(name for name in GOAL_METHODS if name != "forest-ei")
+QUICK_GOAL_METHODS = tuple(name for name in GOAL_METHODS if name != "forest-ei")
 
 
 def make_goal_plan(

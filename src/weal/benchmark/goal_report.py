@@ -40,7 +40,7 @@ from weal.files import check_files, write_files
 from weal.plots.canvas import TEXT_STYLE, NotebookFigure, as_bytes, figure, legend, plain, ticks
 
 FILES = ("goals.csv", "runs.csv", "comparisons.csv", "setting.json", "report.html")
-_OURS = {question.methods[0] for question in QUESTIONS}
+_OUR_METHODS = {question.methods[0] for question in QUESTIONS}
 AXES = {"top_10": "share of the ten best rows", "f1_fifth": "F1", "f1_twentieth": "F1"}
 NOTE = (
     "Means over tasks of the mean over realisations. In brackets: the first method less this one, "
@@ -76,7 +76,7 @@ def cell(found: Comparison) -> str:
     if math.isnan(found.mean):
         return "-"
     mean, d = f"{found.mean:.{digits}f}", found.difference
-    if found.method in _OURS or not d.n:
+    if found.method in _OUR_METHODS or not d.n:
         return mean
     known = math.isfinite(d.low) and math.isfinite(d.high)
     ends = f": {d.low:+.{digits}f} to {d.high:+.{digits}f}" if known else ""
@@ -102,7 +102,7 @@ def goals_figure(goals: pd.DataFrame) -> NotebookFigure:
 
 def _family_title(method: str) -> str:
     """One title for the methods of a package that differ in their goal only."""
-    if method in _OURS:
+    if method in _OUR_METHODS:
         return "weal, its goal"
     family = {"sklearn-ei", "sklearn-fifth", "sklearn-twentieth"}
     return "scikit-learn GP, EI or straddle" if method in family else method_title(method)

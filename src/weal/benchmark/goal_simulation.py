@@ -29,7 +29,7 @@ from weal.shards.executors import Executor, ProcessExecutor, SerialExecutor
 from weal.text import number, percent
 
 FIRST_LABELS = 10
-MAX_ROWS = 2000  # of a table; larger ones are sampled for each realisation
+MAX_SIMULATED_ROWS = 2000  # of a table; larger ones are sampled for each realisation
 _SIMULATION_KEY = 29  # part of the random key
 Metric = Callable[[Array, list[int], Array], float]  # labels (N,), rows measured, predictions (N,)
 
@@ -125,7 +125,7 @@ def simulate_goal(
     """Search the table by the goal and at random; ValueError where the goal does not fit it."""
     metric, words = metric_of(goal)
     check_table(points, goal)
-    rows = min(len(points.y), MAX_ROWS)
+    rows = min(len(points.y), MAX_SIMULATED_ROWS)
     T = min(queries, rows - FIRST_LABELS)
     tasks = [
         Realisation(points, goal, by_goal, T, seed, number)
@@ -148,7 +148,7 @@ def simulate_goal(
 def search(metric: Metric, task: Realisation) -> list[float]:
     """The metric after the first labels, and after each query."""
     rng = np.random.default_rng([task.seed, _SIMULATION_KEY, task.number])
-    rows = rng.permutation(len(task.points.y))[:MAX_ROWS]
+    rows = rng.permutation(len(task.points.y))[:MAX_SIMULATED_ROWS]
     X, y = task.points.X[rows], task.points.y[rows]
     name = task.goal.acquisition(in_shards=False) if task.by_goal else "random"
     learner = ActiveLearner(X, acquisition=name, seed=task.seed + task.number, n_start=FIRST_LABELS)
@@ -189,7 +189,7 @@ def set_f1(goal: Goal, y: Array, measured: list[int], mean: Array) -> float:
 def check_table(points: OwnRows, goal: Goal) -> None:
     """ValueError where no row of the table, or every one, belongs to the set."""
     y = points.y
-    goal.check_rows(min(len(y), MAX_ROWS))
+    goal.check_rows(min(len(y), MAX_SIMULATED_ROWS))
     inside = int(goal.true_members(y).sum())
     if inside in (0, len(y)):
         which = "no row" if inside == 0 else "every row"

@@ -114,11 +114,11 @@ def compare(runs: pd.DataFrame) -> list[Comparison]:
         for column in question.columns:
             table = runs.pivot(index=["task", "realisation"], columns="method", values=column)
             for method in there:
-                found.append(_compared(question, method, column, table))
+                found.append(_compare(question, method, column, table))
     return found
 
 
-def _compared(question: Question, method: str, column: str, table: pd.DataFrame) -> Comparison:
+def _compare(question: Question, method: str, column: str, table: pd.DataFrame) -> Comparison:
     mean = float(table[method].groupby("task").mean().mean())
     ours = question.methods[0]
     if ours not in table:

@@ -25,7 +25,7 @@ Enough = Literal["all", "most", "all but one"]
 BASELINE = "gp-var"
 SINGLE = ("egp-wvar", "egp-went", "egp-qbc", "egp-gpm-var", "egp-gpm-ent")
 MULTI = "egp-multiafs"
-RANGE = "egp-multiafs-range"
+RANGE_METHOD = "egp-multiafs-range"
 EGP = (*SINGLE, MULTI)
 SYNTHETIC = ("ackley", "branin", "currin", "gramacy", "higdon")
 _METHOD_GROUPS = {"single": SINGLE, "egp": EGP}
@@ -121,7 +121,7 @@ CLAIMS: tuple[Claim, ...] = tuple(map(_to_claim, _read_toml("claims.toml")["clai
 
 
 def _other_multi(c: ClaimedComparison) -> ClaimedComparison | None:
-    low, high = (RANGE if method == MULTI else method for method in (c.low, c.high))
+    low, high = (RANGE_METHOD if method == MULTI else method for method in (c.low, c.high))
     return replace(c, low=low, high=high)
 
 

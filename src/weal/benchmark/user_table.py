@@ -29,7 +29,7 @@ from weal.tables.table import read_table
 from weal.tables.table_error import TableError
 from weal.tables.table_options import TableOptions
 
-MIN_ROWS = 40
+MIN_TABLE_ROWS = 40
 ETA = 20.0  # the middle of the paper's Table 1
 
 
@@ -116,10 +116,10 @@ def _left_out(plan: TablePlan) -> list[str]:
 
 
 def _check_rows(y: Array, dropped: int, target: str, path: Path) -> None:
-    if len(y) < MIN_ROWS:
+    if len(y) < MIN_TABLE_ROWS:
         aside = f" (beside {dropped} without a label)" if dropped else ""
         raise ValueError(
-            f"{path} has {len(y)} usable rows{aside}; a simulation needs {MIN_ROWS} at the least"
+            f"{path} has {len(y)} usable rows{aside}; a simulation needs {MIN_TABLE_ROWS} or more"
         )
     if np.ptp(y) == 0:
         raise ValueError(f"the target {target!r} of {path} is {y[0]:g} in every row")

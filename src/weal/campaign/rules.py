@@ -6,35 +6,16 @@ second one reads the events of the first. A retry with an idempotency key writes
 reports the rows that have changed since.
 """
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import replace as dataclass_replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from weal.campaign.events import (
-    EVENT_BODY_VERSION,
-    AskBody,
-    AskedBody,
-    LedgerLabel,
-    SuggestionBody,
-    ToldBody,
-)
-from weal.campaign.idempotency import (
-    LABEL,
-    SKIP,
-    UNSKIP,
-    AskCall,
-    Change,
-    ask_keys,
-    change_of,
-    find_asked,
-    find_call,
-    with_key,
-)
+from weal.campaign.events import EVENT_BODY_VERSION, LedgerLabel, ToldBody
+from weal.campaign.idempotency import LABEL, SKIP, UNSKIP, Change, change_of, find_call, with_key
 from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import (
     expected_label,
@@ -42,13 +23,8 @@ from weal.campaign.plausibility import (
     judge_first_labels,
     needs_range,
 )
-from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
-from weal.learner.label_changes import (
-    CONFIRMED,
-    OtherLabel,
-    change_labels,
-    classify_label,
-)
+from weal.errors import AlreadyLabelled, UnknownId, WealError
+from weal.learner.label_changes import CONFIRMED, OtherLabel, change_labels, classify_label
 from weal.quantities.protocol import Implausible
 from weal.store.events import Draft, Event, check_note
 from weal.store.protocol import Transaction
@@ -70,14 +46,6 @@ class LabelInput:
     noise: float | None = None
     note: str | None = None
     sure: bool = False  # never to be taken for an outlier
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A row to lease, and the body of its event."""
-
-    id: str
-    body: SuggestionBody
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,57 +325,6 @@ def decide_withdrawals(
 
 def _labelled_quantities(now: Ledger, name: str) -> list[str]:
     return [one.quantity.name for one in now.quantities.values() if name in one.labels]
-
-
-def decide_leases(
-    tx: Transaction, ledger: Ledger, offers: Sequence[Suggestion], call: AskCall,
-    lease: timedelta, common: AskBody | None, key: str | None = None,
-) -> list[Draft]:  # fmt: skip
-    """Lease the first suggestions that are still free; Conflict if too few are.
-
-    The ledger that the offers were chosen by decides if it is still that of the store; else the
-    events of the offered rows are read under the lock. `common` goes with the first row: weights
-    for the next ask. No rows are leased if a call with this key has leased some already.
-    """
-    if key is not None and find_asked(tx, key, call):
-        return []
-    now = ledger
-    if (tx.last, tx.hash) != (ledger.seq, ledger.hash):
-        now = read_rows(tx, [offer.id for offer in offers])
-    out = {one.id for one in now.open_leases(tx.now)}
-    taken = out | now.labelled() | now.skipped.keys()
-    free = [offer for offer in offers if offer.id not in taken][: call.n]
-    if len(free) < call.n:
-        raise Conflict("another user has asked for the same rows; ask again")
-    until = (tx.now + lease).isoformat()
-    bodies = [_asked_body(offer.body, until) for offer in free]
-    if common is not None:
-        bodies[0]["ask"] = common if key is None else {**common, "checks": call.checks}
-    keys = [None] * call.n if key is None else ask_keys(key, 0, call.n)
-    return [
-        Draft("asked", body, offer.id, call.who, own)
-        for offer, body, own in zip(free, bodies, keys, strict=True)
-    ]
-
-
-def _asked_body(body: SuggestionBody, until: str) -> AskedBody:
-    return {**body, "v": EVENT_BODY_VERSION, "until": until}  # type: ignore[typeddict-item]
-
-
-def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:
-    """Raise an error if one of these rows cannot be leased."""
-    out = {lease.id: lease for lease in now.open_leases(time)}
-    for name in ids:
-        if name not in rows:
-            raise UnknownId(f"no candidate has the id {name!r}", [name])
-        if now.is_labelled(name):
-            raise AlreadyLabelled(f"{name!r} is labelled already")
-        if name in out:
-            who = f" with {out[name].who}" if out[name].who else ""
-            raise Conflict(f"{name!r} is out{who} until {out[name].until:%Y-%m-%d %H:%M} UTC")
-        if name in now.skipped:
-            undo = f"weal skip --undo -- {quote(now.name)} {quote(name)}"
-            raise ValueError(f"{name!r} is skipped; `{undo}` brings it back")
 
 
 def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:

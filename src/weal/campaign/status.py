@@ -41,7 +41,7 @@ from weal.diagnostics.error_trend import (
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_out_levels, rms
 from weal.diagnostics.random_baseline import RandomComparison, compare_with_random
-from weal.diagnostics.stopping import Change, LabelsToGoal
+from weal.diagnostics.stopping import LabelsToGoal, RecentChange
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
 from weal.goals.grammar import goal_and_until, parse_goal, parse_until
 from weal.goals.learn import more_labels
@@ -148,7 +148,7 @@ class ModelStatus:
     experts: tuple[Expert, ...]
     acquisition: dict[str, float]
     inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
-    change: Change | None
+    change: RecentChange | None
     random: RandomComparison | None
     left_out_over: int  # labels that stand for all in leave-one-out
     left_out_error: float | None  # standard error of it; None: all labels are looked at

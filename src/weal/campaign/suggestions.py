@@ -10,25 +10,32 @@ With an idempotency key, a retry returns the rows of the first call and writes n
 the event of the ask has kept.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weal.active_learner import ActiveLearner
-from weal.campaign import rules
 from weal.campaign.config import seconds
-from weal.campaign.events import AskBody, PredictionBody, ReasonBody
-from weal.campaign.idempotency import AskCall, check_command, find_asked
+from weal.campaign.events import (
+    EVENT_BODY_VERSION,
+    AskBody,
+    AskedBody,
+    PredictionBody,
+    ReasonBody,
+    SuggestionBody,
+)
+from weal.campaign.idempotency import AskCall, ask_keys, check_command, find_asked
 from weal.campaign.ledger import Lease, Ledger
-from weal.campaign.rules import Suggestion
+from weal.campaign.rules import read_rows
 from weal.campaign.session import Session
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.explanation import Neighbour, brief, neighbours, sentences, usual_sd
-from weal.errors import Conflict, WealError
+from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
 from weal.goals.grammar import parse_goal
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.repeats import belief_at
@@ -39,6 +46,65 @@ from weal.store.protocol import Transaction
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A row to lease, and the body of its event."""
+
+    id: str
+    body: SuggestionBody
+
+
+def decide_leases(
+    tx: Transaction, ledger: Ledger, offers: Sequence[Suggestion], call: AskCall,
+    lease: timedelta, common: AskBody | None, key: str | None = None,
+) -> list[Draft]:  # fmt: skip
+    """Lease the first suggestions that are still free; Conflict if too few are.
+
+    The ledger that the offers were chosen by decides if it is still that of the store; else the
+    events of the offered rows are read under the lock. `common` goes with the first row: weights
+    for the next ask. No rows are leased if a call with this key has leased some already.
+    """
+    if key is not None and find_asked(tx, key, call):
+        return []
+    now = ledger
+    if (tx.last, tx.hash) != (ledger.seq, ledger.hash):
+        now = read_rows(tx, [offer.id for offer in offers])
+    out = {one.id for one in now.open_leases(tx.now)}
+    taken = out | now.labelled() | now.skipped.keys()
+    free = [offer for offer in offers if offer.id not in taken][: call.n]
+    if len(free) < call.n:
+        raise Conflict("another user has asked for the same rows; ask again")
+    until = (tx.now + lease).isoformat()
+    bodies = [_asked_body(offer.body, until) for offer in free]
+    if common is not None:
+        bodies[0]["ask"] = common if key is None else {**common, "checks": call.checks}
+    keys = [None] * call.n if key is None else ask_keys(key, 0, call.n)
+    return [
+        Draft("asked", body, offer.id, call.who, own)
+        for offer, body, own in zip(free, bodies, keys, strict=True)
+    ]
+
+
+def _asked_body(body: SuggestionBody, until: str) -> AskedBody:
+    return {**body, "v": EVENT_BODY_VERSION, "until": until}  # type: ignore[typeddict-item]
+
+
+def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:
+    """Raise an error if one of these rows cannot be leased."""
+    out = {lease.id: lease for lease in now.open_leases(time)}
+    for name in ids:
+        if name not in rows:
+            raise UnknownId(f"no candidate has the id {name!r}", [name])
+        if now.is_labelled(name):
+            raise AlreadyLabelled(f"{name!r} is labelled already")
+        if name in out:
+            who = f" with {out[name].who}" if out[name].who else ""
+            raise Conflict(f"{name!r} is out{who} until {out[name].until:%Y-%m-%d %H:%M} UTC")
+        if name in now.skipped:
+            undo = f"weal skip --undo -- {quote(now.name)} {quote(name)}"
+            raise ValueError(f"{name!r} is skipped; `{undo}` brings it back")
 
 
 CHECK_KEY = 7  # part of the random key of rows that are offered for a test
@@ -200,7 +266,7 @@ def _lease_rows(
         ledger = session.ledger
         try:
             return campaign.transact(
-                lambda tx: rules.decide_leases(tx, ledger, found, call, out, common, key)  # noqa: B023
+                lambda tx: decide_leases(tx, ledger, found, call, out, common, key)  # noqa: B023
             )
         except Conflict:  # next time have as many rows to spare as others have asked, and more
             session = campaign.read_session()
@@ -240,10 +306,10 @@ def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: object) -> li
     session = campaign.read_session()
     ledger = session.ledger
     out = timedelta(seconds=seconds(ledger.settings["lease"] if lease is None else lease))
-    rules.check_free(ledger, ids, session.state.candidates.index, campaign.store.now())
+    check_free(ledger, ids, session.state.candidates.index, campaign.store.now())
     found = rows_by_id(session.state, session.beliefs, ids)
     call = AskCall(len(found), who, check=False)
-    campaign.transact(lambda tx: rules.decide_leases(tx, ledger, found, call, out, None))
+    campaign.transact(lambda tx: decide_leases(tx, ledger, found, call, out, None))
     return ids
 
 

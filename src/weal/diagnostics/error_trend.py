@@ -100,8 +100,8 @@ MAX_LABELS_WITH_EVERY_MARK = 400
 MAX_LABELS_RESELECTED = 120
 # beyond: selected as they were up to so many labels; then the ratio between selections
 AS_IT_WAS, RESELECTION_RATIO = 40, 1.5
-RESELECTION_LABELS, MIN_EXPERT_WEIGHT = 120, 1e-4  # labels of a selection, least weight kept
-MANY, REPLAYED = (
+RESELECTION_LABELS, MIN_REPLAYED_WEIGHT = 120, 1e-4  # labels of a selection, least weight kept
+MANY_LABELS, REPLAYED = (
     2000,
     400,
 )  # labels: beyond MANY, present experts serve from REPLAYED on
@@ -182,7 +182,7 @@ def error_trend(
     """
     trained, scale, t = without_outliers(model.trained), model.scaling, len(model.trained.y)
     X, y, first = scale.inputs(X), scale.means(trained.y), min(n_start, t)
-    known = known if known and (known.now.labels > MANY) == (t > MANY) else None
+    known = known if known and (known.now.labels > MANY_LABELS) == (t > MANY_LABELS) else None
     replayed = _reselected_count(trained, first)
     selections = [n for n in _selection_counts(trained, first, t) if n <= replayed]
     wanted = set(_label_counts(first, t))
@@ -203,7 +203,7 @@ def error_trend(
             now = _train_present_experts(trained, i)
         elif i in selections or i == start:
             now = select_and_train(trained, i)
-        now = main_experts(now, MIN_EXPERT_WEIGHT) if i > MAX_LABELS_RESELECTED else now
+        now = main_experts(now, MIN_REPLAYED_WEIGHT) if i > MAX_LABELS_RESELECTED else now
         if i in wanted:
             marks.append(_mark(now, scale, X, y[:i], goal))
         if i < end:
@@ -222,7 +222,7 @@ def _reselected_count(trained: TrainedEnsemble, first: int) -> int:
     t, d = trained.X.shape
     if d > SLOW_SELECTION_INPUTS:
         return first
-    return t if t <= MANY else max(REPLAYED, first)
+    return t if t <= MANY_LABELS else max(REPLAYED, first)
 
 
 def _selection_counts(trained: TrainedEnsemble, first: int, t: int) -> Iterator[int]:
@@ -250,7 +250,7 @@ def train_on_first(model: Model, n_start: int, k: int) -> TrainedEnsemble:
 def _train_present_experts(trained: TrainedEnsemble, k: int) -> TrainedEnsemble:
     """The present main experts, trained on the first k labels only."""
     return add_labels(
-        without_labels(main_experts(trained, MIN_EXPERT_WEIGHT)), *_rows(trained, 0, k)
+        without_labels(main_experts(trained, MIN_REPLAYED_WEIGHT)), *_rows(trained, 0, k)
     )
 
 
@@ -306,7 +306,7 @@ def _label_counts(first: int, t: int) -> Iterator[int]:
     """Numbers of labels after which errors are estimated."""
     while first < t:
         yield first
-        step = MARK_SHARE if first < MAX_LABELS_WITH_EVERY_MARK and t <= MANY else LONG_STEP
+        step = MARK_SHARE if first < MAX_LABELS_WITH_EVERY_MARK and t <= MANY_LABELS else LONG_STEP
         first = max(first + 1, int(first * (1.0 + step)))
     yield t
 

@@ -41,7 +41,7 @@ _STOPPING_KEY = 17  # part of the random key
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RecentChange:
     """Change of predictions and of the expected error by the last labels."""
 
     labels: int  # how many
@@ -69,7 +69,7 @@ class LabelsToGoal:
     text: str
 
 
-def change_by_last_labels(model: Model, n_start: int, X: Array, k: int) -> Change | None:
+def change_by_last_labels(model: Model, n_start: int, X: Array, k: int) -> RecentChange | None:
     """Change by the last k labels at candidates X (N, d); None without a model before them."""
     t = len(model.trained.y)
     if t - k < min(n_start, t) or k < 1:
@@ -78,7 +78,9 @@ def change_by_last_labels(model: Model, n_start: int, X: Array, k: int) -> Chang
     scale = model.scaling
     before, sd_before = mean_sd(train_on_first(model, n_start, t - k), scale, scale.inputs(X))
     spread, after = root_mean_square(sd_before), root_mean_square(sd)
-    return Change(k, root_mean_square(mean - before) / spread if spread else 0.0, spread, after)
+    return RecentChange(
+        k, root_mean_square(mean - before) / spread if spread else 0.0, spread, after
+    )
 
 
 def labels_to_goal(trend: Trend, goal: float, left: int, seed: int) -> LabelsToGoal:

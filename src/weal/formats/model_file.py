@@ -97,7 +97,7 @@ def _exact_experts(kernels: tuple[Kernel, ...], X: Array, L: Array, z: Array) ->
 
 
 _WEIGHT_ARRAYS = {"theta": "theta", "root": "root"}
-_KINDS = {
+_KIND_FORMATS = {
     RandomFeatures.tag: KindFormat(
         _FEATURES.to_arrays,
         lambda setting, d, dictionary, arrays: _FEATURES.from_arrays(arrays),
@@ -143,7 +143,7 @@ def pack(model: Model) -> tuple[Header, Arrays]:
         **_told_to_arrays(trained),
         "log_w": ens.log_w,
         **_magnitude_to_arrays(ens.scale),
-        **_KINDS[trained.embedding.tag].posterior.to_arrays(ens.experts),
+        **_KIND_FORMATS[trained.embedding.tag].posterior.to_arrays(ens.experts),
         **_base_to_arrays(trained),
     }
     names = [] if model.columns is None else list(model.columns)
@@ -192,7 +192,7 @@ def pack_experts(trained: TrainedEnsemble) -> tuple[Header, Arrays]:
         "prior_log_w": prior.log_w,
         "ratio": prior.noise,
         **_MAGNITUDE_PRIORS[type(prior.scale)].to_arrays(prior.scale),
-        **_KINDS[trained.embedding.tag].embedding_to_arrays(trained.embedding),
+        **_KIND_FORMATS[trained.embedding.tag].embedding_to_arrays(trained.embedding),
         **_outliers_to_arrays(trained.outliers),
     }
     return header, arrays
@@ -213,7 +213,7 @@ def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEns
     )
     _check_sizes(prior, dictionary)
     nothing = (np.zeros((0, d)), np.zeros(0), np.zeros(0))
-    kind = _KINDS[str(header["embedding"])]
+    kind = _KIND_FORMATS[str(header["embedding"])]
     bare = TrainedEnsemble(
         setting,
         int(header["seed"]),
@@ -293,7 +293,7 @@ def _posterior_from_arrays(
 ) -> Ensemble:
     """The ensemble after labels; its experts are read too, unless they are given."""
     if experts is None:
-        kind = _KINDS[trained.embedding.tag]
+        kind = _KIND_FORMATS[trained.embedding.tag]
         experts = kind.posterior.from_arrays(arrays, kernels=trained.dictionary)
     scale = trained.prior.scale
     if isinstance(scale, ConjugateMagnitude):
@@ -310,7 +310,7 @@ def _base_to_arrays(trained: TrainedEnsemble) -> Arrays:
         return {}
     arrays = {"log_w": trained.base.log_w, **_magnitude_to_arrays(trained.base.scale)}
     if not trained.embedding.points_grow:
-        arrays |= _KINDS[trained.embedding.tag].posterior.to_arrays(trained.base.experts)
+        arrays |= _KIND_FORMATS[trained.embedding.tag].posterior.to_arrays(trained.base.experts)
     return add_prefix(_BASE_PREFIX, arrays)
 
 

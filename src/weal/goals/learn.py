@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
-    from weal.diagnostics.stopping import Change
+    from weal.diagnostics.stopping import RecentChange
 
 DEFAULT_ACQUISITION = "mvr-var-igs"
 LITTLE_MOVED = 0.25  # of the predictions' sds, by the last labels
@@ -159,7 +159,7 @@ def more_labels(missing: int) -> str:
     return "1 more label is" if missing == 1 else f"{missing} more labels are"
 
 
-def _effect(change: "Change") -> str:
+def _effect(change: "RecentChange") -> str:
     """The effect of the last labels, in words."""
     last = f"the last {change.labels} labels"
     if change.gained < LITTLE_GAINED and change.moved >= LITTLE_MOVED:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
-    from weal.diagnostics.stopping import Change, LabelsToGoal
+    from weal.diagnostics.stopping import LabelsToGoal, RecentChange
 
 # Of predictions (N,) and true values (N,), both in units of the label.
 Loss = Callable[["Array", "Array"], float]
@@ -54,7 +54,7 @@ class GoalProgress:
     """The numbers that advice on stopping is based on."""
 
     missing: int  # labels to come before there is a model; 0: there is one
-    change: "Change | None" = None  # by the last labels; None: the model is new
+    change: "RecentChange | None" = None  # by the last labels; None: the model is new
     needed: "LabelsToGoal | None" = None  # to reach an error at which to stop, if there is one
     error: float | None = None  # leave-one-out, in units of the label
     baseline: float | None = None  # the error of guessing the mean

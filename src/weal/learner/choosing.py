@@ -67,7 +67,7 @@ def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
     if len(state.settings.functions) > 1 and not state.weighed:
         scores = _scores(state, beliefs.posterior(view), free, state.n_labels)
         log_omega = _updated_log_weights(view, beliefs, scores)
-    if (doubted := _doubted(view, beliefs)) is not None:
+    if (doubted := _find_doubted(view, beliefs)) is not None:
         return _repeat(view, beliefs, doubted, "doubted", opens)
     if scores is None or state.asked:
         scores = scores_of(state, beliefs)
@@ -114,7 +114,7 @@ def _better_repeat(
     return best_repeat(view, posterior, n, membership)
 
 
-def _doubted(view: QuantityView, beliefs: PosteriorCache) -> int | None:
+def _find_doubted(view: QuantityView, beliefs: PosteriorCache) -> int | None:
     """A measured row whose label is doubted, and would change the set of the goal if right."""
     if not _offers_repeats(view.settings):
         return None

@@ -24,7 +24,7 @@ _WRITE = (
     "or memory:"
 )
 _SCHEME = re.compile(r"([a-z][a-z0-9+.-]+):", re.IGNORECASE)  # one letter: a drive of Windows
-_OURS = frozenset(("memory", "sqlite", "postgres", "postgresql"))
+_SCHEMES = frozenset(("memory", "sqlite", "postgres", "postgresql"))
 # Schemes that may be repeated; another word before a colon may be a user's
 # fmt: off
 _MASK_PATTERNS = frozenset((
@@ -92,7 +92,7 @@ def mask(text: str) -> str:
     """
     found = _SCHEME.match(text)
     scheme = found[1].lower() if found else ""
-    if scheme in _OURS:
+    if scheme in _SCHEMES:
         with suppress(ValueError):  # its scheme is then all that can be said
             return read_name(text).shown
     if scheme in _MASK_PATTERNS:

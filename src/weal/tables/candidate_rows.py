@@ -102,7 +102,7 @@ def left_out_notes(found: LeftOutRows, columns: Mapping[str, RawColumn], first: 
         (found.only_labels, "although it has a label, because it has no inputs"),
     )
     return units + [
-        f"{_count(len(rows))} left out {why}: {_named(columns, rows, first)}"
+        f"{_count(len(rows))} left out {why}: {_find_named(columns, rows, first)}"
         for rows, why in reasons
         if rows
     ]
@@ -201,6 +201,6 @@ def _totals(ids: RawColumn, others: set[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _named(columns: Mapping[str, RawColumn], rows: Sequence[int], first: str) -> str:
+def _find_named(columns: Mapping[str, RawColumn], rows: Sequence[int], first: str) -> str:
     shown = ", ".join(short(text_or_blank(columns[first][n])) for n in rows[:MAX_ROWS_NAMED])
     return shown + (", ..." if len(rows) > MAX_ROWS_NAMED else "")

@@ -78,7 +78,7 @@ def _letter(found: re.Match[str]) -> str:
 
 SEPARATORS = ",;\t|"
 READ_BLOCK_BYTES = 1 << 18
-_MARKS = {
+_BYTE_ORDER_MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
@@ -98,7 +98,9 @@ def scan_text(file: IO[bytes], where: str, max_lines: int | None = None) -> Text
     """The encoding and the number of lines; TooLarge beyond `max_lines` or for a huge line."""
     counter = _LineCounter(where, read_limits(), max_lines)
     block = file.read(READ_BLOCK_BYTES)
-    encoding = next((name for mark, name in _MARKS.items() if block.startswith(mark)), None)
+    encoding = next(
+        (name for mark, name in _BYTE_ORDER_MARKS.items() if block.startswith(mark)), None
+    )
     if encoding is None and b"\0" in block:
         raise ValueError(f"{where} is not a text file, despite its name")
     kind = "utf-16" if encoding == "utf-16" else "utf-8"

@@ -169,11 +169,11 @@ def goals(tasks: str, methods: str | None, **options: Unpack[RunOptions]) -> Non
     labels to a row of the best hundredth, regret, and F1.
     """
     from weal.benchmark import goal_report
-    from weal.benchmark.goal_methods import QUICK_METHODS, make_goal_plan
+    from weal.benchmark.goal_methods import QUICK_GOAL_METHODS, make_goal_plan
 
     plan = make_goal_plan(
         _names(tasks),
-        _names(methods) if methods else QUICK_METHODS,
+        _names(methods) if methods else QUICK_GOAL_METHODS,
         realisations=options["realisations"],
         T=options["queries"],
         seed=options["seed"],

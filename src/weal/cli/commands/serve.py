@@ -64,14 +64,14 @@ def serve(
 
 
 SHELLS = ("bash", "zsh", "fish")
-EXAMPLES = """\b
+COMPLETION_EXAMPLES = """\b
 Example:
   $ eval "$(weal completion bash)"        # in ~/.bashrc
   $ eval "$(weal completion zsh)"         # in ~/.zshrc
   $ weal completion fish | source         # in ~/.config/fish/config.fish"""
 
 
-@click.command(short_help="Set up shell completion.", epilog=EXAMPLES)
+@click.command(short_help="Set up shell completion.", epilog=COMPLETION_EXAMPLES)
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

@@ -94,7 +94,7 @@ def find_acquisition(text: str) -> tuple[str, Acquisition]:
         return name, ACQUISITIONS[name]
     if name in FACTORIES:
         numbers = _numbers(text, call[2] if call else "")
-        return f"{name}({', '.join(map(_exact, numbers))})", _made(name, numbers)
+        return f"{name}({', '.join(map(_exact, numbers))})", _call_factory(name, numbers)
     if name in ACQUISITIONS:
         raise ValueError(f"the acquisition {name} has no parameters: write {name}")
     known = ", ".join([*ACQUISITIONS, *(f"{one}(...)" for one in FACTORIES)])
@@ -125,7 +125,7 @@ def _exact(number: float) -> str:
 
 
 @cache
-def _made(name: str, numbers: tuple[float, ...]) -> Acquisition:
+def _call_factory(name: str, numbers: tuple[float, ...]) -> Acquisition:
     try:
         return FACTORIES[name](*numbers)
     except TypeError as error:

@@ -49,7 +49,7 @@ NODES_BY_EXPERTS = ((3, 12, 3.8), (5, 10, 3.5), (MAX_EXPERTS_IN_REDUCTION, 9, 3.
 BLOCK_DENSITIES = (
     1 << 15
 )  # densities that are computed together: they stay in the processor's cache
-_FAR_SDS = (
+_NEGLIGIBLE_DENSITY_SDS = (
     1e2  # standardised distance beyond which a density is exp(-5e3) = 0: held there to square
 )
 
@@ -113,7 +113,7 @@ def _moments(w: Array, mu: Array, sd: Array, z: Array) -> Array:  # (n, 2H, 2H)
     y = (mu[:, :, None] + sd[:, :, None] * z).reshape(len(mu), -1)  # (n, HQ)
     y.sort(axis=1)
     u = (y[:, None, :] - mu[:, :, None]) / sd[:, :, None]  # (n, H, HQ)
-    np.clip(u, -_FAR_SDS, _FAR_SDS, out=u)
+    np.clip(u, -_NEGLIGIBLE_DENSITY_SDS, _NEGLIGIBLE_DENSITY_SDS, out=u)
     W = u * u
     W *= -0.5
     np.exp(W, out=W)

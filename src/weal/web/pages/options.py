@@ -22,7 +22,15 @@ EXPORT_SUFFIXES = ("csv", "xlsx", "parquet", "json")
 # Scores with parameters, such as ucb(2), are set in the shell: the page has no field for them.
 CHOICES = ("auto", "multi", *(name for name in REASONS if name not in ("ucb", "straddle")))
 # Offered; any other may be typed.
-GOALS = ("learn", "maximise", "minimise", "best 10", "above 7.5", "below 3", "between 40 and 60")
+OFFERED_GOALS = (
+    "learn",
+    "maximise",
+    "minimise",
+    "best 10",
+    "above 7.5",
+    "below 3",
+    "between 40 and 60",
+)
 MAX_SKIPPED_SHOWN = 200
 Work = Annotated[str, Query(max_length=64)]
 Short = Annotated[str, Form(max_length=200)]
@@ -39,7 +47,7 @@ def settings(context: CampaignRead, work: Work = "") -> Response:
     lease = lease_text(context.ledger.settings["lease"])
     return context.page(
         "settings/page.html", skipped=skipped, lease=lease, added=added, choices=CHOICES,
-        tables=EXPORT_TABLES, endings=EXPORT_SUFFIXES, goals=GOALS,
+        tables=EXPORT_TABLES, endings=EXPORT_SUFFIXES, goals=OFFERED_GOALS,
     )  # fmt: skip
 
 
