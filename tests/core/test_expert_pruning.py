@@ -67,6 +67,8 @@ def promised(name, truth, ens, far, w_out, diameter):
         "went": MAX_SCORE_ERROR,
         "gpm-ent": 0.0,
         "bald": 0.0,
+        "ei": 0.0,
+        "ei-min": 0.0,
         "mean": spread,
         "igs": diameter * spread,
     }

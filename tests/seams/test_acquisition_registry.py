@@ -55,7 +55,7 @@ def test_a_name_with_numbers_is_one_function_however_it_is_written():
         ("ucb(1, 2)", "does not take 2 numbers"),
         ("straddle()", "does not take 0 numbers"),
         ("gpm-var(2)", "has no parameters: write gpm-var"),
-        ("ubc(2)", "unknown acquisition 'ubc(2)'; there are random"),
+        ("ubc(2)", "unknown acquisition 'ubc(2)'; known are random"),
         ("ucb(2", "unknown acquisition"),
         ("__import__('os')", "unknown acquisition"),
     ],
