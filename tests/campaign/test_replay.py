@@ -290,7 +290,7 @@ def test_a_label_that_is_left_out_is_so_when_opened_anew(end):
         opened = again(live)
         assert opened.replay.unusable == live.read_session().replay.unusable
         assert bool(opened.replay.unusable) == (end == "repeat")
-        assert opened.model.n_labels_ == (10 if end == "withdraw" else 11)
+        assert opened.model().n_labels_ == (10 if end == "withdraw" else 11)
         assert offered(opened, live) == offered(live.read_session(), live)
 
 

@@ -38,7 +38,7 @@ def soon(constants):
     constants(expert_kind, MAX_LABELS_ALWAYS_EXACT=40, MOST_EXACT=60)
     constants(core_leave_one_out, ROOT_LABELS=40)
     constants(leave_one_out, MAX_AVERAGED_LABELS=60, SAMPLED_LABELS=30)
-    constants(trend_module, MAX_LABELS_RESELECTED=15, AS_IT_WAS=12, MANY=60, REPLAYED=20)
+    constants(trend_module, MAX_LABELS_RESELECTED=15, AS_IT_WAS=12, MANY_LABELS=60, REPLAYED=20)
     constants(candidate_sample, SAMPLED_FROM=40, LEAST_COMPARED=50, ASK_WORK=1)
 
 
