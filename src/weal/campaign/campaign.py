@@ -1059,6 +1059,7 @@ def open_campaign(
     decimal: str | dict[str, str] | None = None,
     sheet: str | None = None,
     header: int | None = None,
+    ranges: Mapping[str, tuple[float | None, float | None]] | None = None,
     by: str | None = None,
     copy: bool = False,
     scheduler: Any = None,
@@ -1101,6 +1102,8 @@ def open_campaign(
         Sheet of a workbook; None: the one with the named columns.
     header : int or None
         Line of the column names; None: it is found.
+    ranges : dict of the target to (low, high), or None
+        Bounds of the labels, None for no bound; intervals stay inside: {"yield": (0, 100)}.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     copy : bool
@@ -1158,7 +1161,7 @@ def open_campaign(
             options = TableOptions(
                 id_column, target, check_features(features),
                 types or {}, tuple(also_inputs), same or {}, units or {}, decimal_marks(decimal),
-                missing or {}, sheet, header,
+                missing or {}, sheet, header, ranges or {},
             )  # fmt: skip
             executor = choose_executor(scheduler)
             _, made = create(place, name, pool, options, settings, who, copy, executor, progress)

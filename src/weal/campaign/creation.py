@@ -24,7 +24,7 @@ from weal.core.arrays import Array
 from weal.core.scaling import location_scale
 from weal.errors import Conflict
 from weal.progress import Progress
-from weal.quantities.kinds import quantity_of_column
+from weal.quantities.kinds import quantity_of_column, with_bounds
 from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
@@ -72,14 +72,14 @@ def create(
     if cost is not None and options.features is None and cost not in options.types:
         options = replace(options, types={**options.types, cost: "drop"})
     made = read_candidates(source, options)
-    ids, target = made.plan.id_column, options.target
+    ids, quantity = made.plan.id_column, _quantity(options)
     column_costs(made.table, ids, cost)
     check_goal(chosen, made.table.n)
     chunks = _chunks(made.table, ids)
     drafts = [
-        _created_event(chosen, made.plan, target, ids, made.is_numbered, who),
+        _created_event(chosen, made.plan, quantity, ids, made.is_numbered, who),
         *_added_events(chunks, 0, who),
-        *_label_events(made.table, ids, quantity_of_column(target), who, made.repeats),
+        *_label_events(made.table, ids, quantity, who, made.repeats),
         *_skip_events(made, who),
     ]
     return store.create(name, drafts, chunks), made
@@ -106,22 +106,34 @@ def _create_in_files(
     added = [draft.body["rows"] for draft in begun.drafts if draft.kind == "added"]
     check_goal(chosen, sum(rows for rows in added if isinstance(rows, int)))
     created = _created_event(
-        chosen, begun.plan, target, id_column or DEFAULT_ID_COLUMN, id_column is None, who
+        chosen,
+        begun.plan,
+        _quantity(options),
+        id_column or DEFAULT_ID_COLUMN,
+        id_column is None,
+        who,
     )
     return store.create(name, [created, *begun.drafts])
 
 
+def _quantity(options: TableOptions) -> Quantity:
+    """The quantity in the target column, with its bounds."""
+    if wrong := [name for name in options.ranges if name != options.target]:
+        raise ValueError(f"--range names {wrong[0]!r}, which is not the target {options.target!r}")
+    low, high = options.ranges.get(options.target or "", (None, None))
+    return with_bounds(quantity_of_column(options.target), low, high)
+
+
 def _created_event(
-    settings: Mapping[str, Any], plan: TablePlan, target: str | None, id_column: str,
+    settings: Mapping[str, Any], plan: TablePlan, quantity: Quantity, id_column: str,
     numbered: bool, who: str,
 ) -> Draft:  # fmt: skip
-    quantity = quantity_of_column(target)
     body = {
         "v": EVENT_BODY_VERSION,
         "settings": settings,
         "plan": plan.to_json(),
         "quantities": [quantity.to_json()],
-        "target": target,  # weal 0.2 reads it
+        "target": quantity.column,  # weal 0.2 reads it
         "id": id_column,
         "numbered": numbered,
     }

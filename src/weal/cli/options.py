@@ -145,6 +145,12 @@ _column_options = (
         help="number, flag, category, date, day-first, month-first, ordered:low,high or drop.",
     ),
     click.option(
+        "--range",
+        multiple=True,
+        metavar="TARGET=LOW..HIGH",
+        help="Bounds of the labels, such as 'yield=0..100'; intervals stay inside.",
+    ),
+    click.option(
         "--also-input",
         multiple=True,
         metavar="COLUMN",
@@ -189,6 +195,7 @@ class TableWords(TypedDict, total=False):
     """The options of a table as they are typed."""
 
     type: tuple[str, ...]
+    range: tuple[str, ...]
     also_input: tuple[str, ...]
     same: tuple[str, ...]
     unit: tuple[str, ...]

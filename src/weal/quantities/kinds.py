@@ -36,6 +36,20 @@ def quantity_of_column(column: str | None) -> Quantity:
     return Number(name or column.strip(), unit, column)
 
 
+def with_bounds(quantity: Quantity, low: float | None, high: float | None) -> Quantity:
+    """The quantity with these bounds of its labels.
+
+    >>> with_bounds(quantity_of_column("yield [%]"), 0.0, 100.0).high
+    100.0
+    """
+    body = quantity.to_json()
+    if low is not None:
+        body["low"] = low
+    if high is not None:
+        body["high"] = high
+    return quantity_from_json(body)
+
+
 def quantity_from_json(body: QuantityBody) -> Quantity:
     """The quantity that `to_json` wrote; UnreadableFile for a kind of a later version of weal."""
     if body["kind"] not in KINDS:

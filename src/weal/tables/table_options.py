@@ -7,11 +7,13 @@
     unit                  COLUMN=UNIT          the unit of a column of numbers
     decimal               comma, point, COLUMN=comma
     missing               COLUMN=TEXT          a further text for a missing value
+    range                 COLUMN=0..100        least and greatest label of the target
     sheet, header         the sheet of a workbook, the line of the column names
 
 This module needs the standard library only.
 """
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +22,8 @@ from weal.tables.units import canonical_unit, header_unit
 
 Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
 Same = Mapping[str, Mapping[str, str]]  # the level of each other spelling, by column
+Range = tuple[float | None, float | None]  # None: no bound
+_RANGE = re.compile(r"\s*([-+.\deE]*?)\s*\.\.\s*([-+.\deE]*)\s*")
 _MARKS = {"comma": ",", "point": ".", ",": ",", ".": "."}
 _EXAMPLES = {
     "type": "COLUMN=TYPE, such as steel=category",
@@ -27,6 +31,7 @@ _EXAMPLES = {
     "unit": "COLUMN=UNIT, such as 'volume=mL'",
     "missing": "COLUMN=TEXT, such as 'Druck=<0,5'",
     "decimal": "comma or point, or COLUMN=comma",
+    "range": "COLUMN=LOW..HIGH, such as 'yield=0..100'",
 }
 
 
@@ -45,6 +50,7 @@ class TableOptions:
     missing: Missing = field(default_factory=dict)
     sheet: str | None = None
     header: int | None = None
+    ranges: Mapping[str, Range] = field(default_factory=dict)  # of the target
 
     @property
     def named(self) -> list[str]:
@@ -102,6 +108,18 @@ def _with_decimal(how: TableOptions, value: str) -> TableOptions:
     return replace(how, decimal={**how.decimal, column: read_mark(mark, value)})
 
 
+def _with_range(how: TableOptions, value: str) -> TableOptions:
+    column, _, text = value.rpartition("=")
+    found = _RANGE.fullmatch(text)
+    _expect(bool(column and found and (found[1] or found[2])), "range", value)
+    try:
+        low, high = (float(one) if one else None for one in (found.groups() if found else ()))
+    except ValueError:
+        _expect(False, "range", value)
+        raise
+    return replace(how, ranges={**how.ranges, column: (low, high)})
+
+
 def _with_same(how: TableOptions, value: str) -> TableOptions:
     column, _, pair = value.partition(":")
     spelling, _, level = pair.rpartition("=")
@@ -121,6 +139,7 @@ _READERS: dict[str, Callable[[TableOptions, str], TableOptions]] = {
     "missing": _with_missing,
     "decimal": _with_decimal,
     "same": _with_same,
+    "range": _with_range,
 }
 
 
