@@ -47,7 +47,6 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 _INSTEAD = {  # of commands that people expect
-    "best": "`weal status NAME` shows the best rows for a goal such as --goal maximise",
     "delete": "`weal remove NAME` hides a campaign; nothing is deleted",
     "rm": "`weal remove NAME` hides a campaign; nothing is deleted",
     "undo": "`weal withdraw NAME ID` takes back a label, `weal skip NAME ID --undo` a skip, and "
