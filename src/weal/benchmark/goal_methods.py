@@ -14,7 +14,7 @@ choose at random. All start from the same first labels. With incumbent b, z = (m
 
     EI = (mean - b) Phi(z) + sd phi(z),    straddle = 1.96 sd - |mean - h|        sd of f, no noise
 
-b is the largest label so far. Levels h are given to every method in the units of the labels, as a
+`botorch-logei-1` is fitted after every label. b is the largest label so far. Levels h are given to every method in the units of the labels, as a
 user would give them. Models of other packages are fitted after every fifth label, as in `peers`,
 and conditioned on the labels in between; the forest is fitted after each.
 
@@ -191,8 +191,8 @@ def q_log_nei(model: BotorchModel, known: PeerData) -> Array:  # (U,)
         return np.concatenate([to_numpy(score(block)) for block in blocks])
 
 
-def _peer(fit: Fit[M], score: Score[M]) -> MethodFunction:
-    return partial(run_peer, fit, score, LABELS_PER_REFIT)
+def _peer(fit: Fit[M], score: Score[M], every: int = LABELS_PER_REFIT) -> MethodFunction:
+    return partial(run_peer, fit, score, every)
 
 
 def _methods() -> dict[str, Method]:
@@ -210,6 +210,7 @@ def _methods() -> dict[str, Method]:
         ),
         ("forest-ei", "random forest, EI", _peer(fit_forest, forest_ei)),
         ("botorch-logei", "BoTorch, LogEI", _peer(fit_botorch, log_ei)),
+        ("botorch-logei-1", "BoTorch, LogEI, fitted to each", _peer(fit_botorch, log_ei, 1)),
         ("botorch-qlognei", "BoTorch, qLogNoisyEI", _peer(fit_botorch, q_log_nei)),
     ]
     ours = (METHODS["weal-auto"], METHODS["weal-random"])
@@ -220,7 +221,8 @@ def _methods() -> dict[str, Method]:
 GOAL_METHODS: dict[str, Method] = _methods()
 
 
-QUICK_GOAL_METHODS = tuple(name for name in GOAL_METHODS if name != "forest-ei")
+_SLOW = ("forest-ei", "botorch-logei-1")
+QUICK_GOAL_METHODS = tuple(name for name in GOAL_METHODS if name not in _SLOW)
 
 
 def make_goal_plan(

@@ -43,7 +43,7 @@ class Question:
 
 
 _WITHOUT_A_GOAL = ("weal-auto", "weal-random")
-_SEARCHES = ("sklearn-ei", "forest-ei", "botorch-logei", "botorch-qlognei")
+_SEARCHES = ("sklearn-ei", "forest-ei", "botorch-logei", "botorch-logei-1", "botorch-qlognei")
 _BEST_COLUMNS = ("top_10 at 20", "top_10 at 40", "labels to 1 %", "regret at 40", "regret end")
 
 

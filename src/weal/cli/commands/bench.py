@@ -159,7 +159,9 @@ def peers(**options: Unpack[RunOptions]) -> None:
 
 @bench.command(epilog=examples("weal bench goals", "weal bench goals --tasks all --methods all"))
 @click.option("--tasks", default="all", help="Pools, separated by commas: branin-pool,needle.")
-@click.option("--methods", help="Names, separated by commas, or all [default: all but the forest].")
+@click.option(
+    "--methods", help="Names, separated by commas, or all [default: all but two slow ones]."
+)
 @_run_options(2, 50, bands=False)
 def goals(tasks: str, methods: str | None, **options: Unpack[RunOptions]) -> None:
     """Search pools for their best rows, and for all rows above a level.
