@@ -49,7 +49,7 @@ tuned on these realisations.
 - In brackets: weal with the goal less this method, paired by realisation, with the 95 % interval
   over pools by sign flips. `auto` is weal without a goal: it learns the function everywhere.
 - Models of other packages are refitted after every fifth label, with three restarts for
-  scikit-learn's.
+  scikit-learn's; *fitted to each* is refitted after every label.
 {sections}
 """
 
@@ -273,10 +273,9 @@ def curves(name: str, runs: pd.DataFrame, question: Question) -> Figures:
 
     def draw(fig: Figure, ink: Ink) -> None:
         ax = fig.subplots()
-        for k, method in enumerate(question.methods):
-            own = runs[runs["method"] == method]
-            if len(own):
-                line(ax, own, question.series, ink, k)
+        there = [name for name in question.methods if name in set(runs["method"])]
+        for k, method in enumerate(there):
+            line(ax, runs[runs["method"] == method], question.series, ink, k)
         ax.set(xlabel="labels", ylabel="share of the ten best" if question is BEST else "F1")
         quiet(ax, ink)
         ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=2, frameon=False)

@@ -14,9 +14,9 @@ choose at random. All start from the same first labels. With incumbent b, z = (m
 
     EI = (mean - b) Phi(z) + sd phi(z),    straddle = 1.96 sd - |mean - h|        sd of f, no noise
 
-`botorch-logei-1` is fitted after every label. b is the largest label so far. Levels h are given to every method in the units of the labels, as a
+b is the largest label so far. Levels h are given to every method in the units of the labels, as a
 user would give them. Models of other packages are fitted after every fifth label, as in `peers`,
-and conditioned on the labels in between; the forest is fitted after each.
+and conditioned on the labels in between; the forest and `botorch-logei-1` are fitted after each.
 
 [1] Hutter et al.: Sequential model-based optimization for general algorithm configuration, 2011.
 [2] Ament et al.: Unexpected improvements to expected improvement for Bayesian optimization, 2023.
