@@ -7,6 +7,7 @@ import re
 import sys
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -69,8 +70,9 @@ def changed(tmp_path_factory):
 def table_rows(text):
     """The rows of all tables, without their headers."""
     lines = [*text.splitlines(), ""]
-    below = zip(lines, lines[1:], strict=False)
-    return [a for a, b in below if a.startswith("|") and "---" not in a and "---" not in b]
+    return [
+        a for a, b in pairwise(lines) if a.startswith("|") and "---" not in a and "---" not in b
+    ]
 
 
 def test_all_pages_are_made_from_the_files_that_are_kept(kept):
