@@ -150,3 +150,18 @@ def test_rows_that_cannot_be_asked_for_are_refused_and_none_is_taken(labelled):
     with weal.open_campaign("steel", labelled) as again:
         assert again.read_learner().state.log_omega.tolist() == before
         assert again.ask() not in ("A-20", "A-21", "A-25")
+
+
+def test_a_goal_typed_on_the_settings_page_is_what_the_watch_page_speaks_of(eve, labelled):
+    fields = {**eve.form("/c/steel/settings", "/c/steel/settings"), "who": "eve"}
+    assert (fields["goal"], fields["until"]) == ("learn", "")
+    wrong = eve.post("/c/steel/settings", {**fields, "goal": "above"})
+    assert wrong.status_code == 422 or "without a level" in wrong.text
+    given = {**fields, "goal": "above 20,5", "until": "labels = 40"}  # a decimal comma is read here
+    assert eve.post("/c/steel/settings", given).status_code in (200, 303)
+    text = until(eve, "/c/steel/watch", "Goal: above 20.5")
+    assert "wrong side" in text
+    assert "until labels = 40: 26 to come" in text
+    assert "expected F1 of the rows above 20.5" in text
+    with weal.open_campaign("steel", labelled) as campaign:
+        assert campaign.read_ledger().settings["goal"] == "above 20.5"

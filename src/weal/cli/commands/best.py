@@ -19,8 +19,8 @@ MAX_INPUTS_SHOWN = 6  # without --to, which has all
 
 @command(
     "List the best rows, measured or not.",
-    "weal best reactions -n 10",
-    "weal best reactions --to best.csv",
+    "weal best alloys -n 4 --goal maximise",
+    "weal best alloys --goal maximise --to best.csv",
 )
 @with_parameters(
     line.name,

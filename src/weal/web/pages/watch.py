@@ -1,5 +1,6 @@
 """The page Watch: learning curve, advice, intervals, inputs, labels to check, last events."""
 
+import re
 from typing import Any, TypedDict
 
 from fastapi import APIRouter, Response
@@ -34,7 +35,7 @@ def watch(context: CampaignRead) -> Response:
         failure=context.job_failure("status"),
         measured=_scatter_geometry(measured.data) if measured and measured.data["points"] else None,
         stopping=status.data.get("stopping", []) if status else [],
-        goal_lines=status.data.get("goal_lines", []) if status else [],
+        goal_lines=_goal_lines(status.data if status else None),
         baseline=_baseline(status.data, measured) if status else None,
         curve=_curve(context, status.data, measured) if status else None,
         lately=[(one, event_text(one)) for one in context.events(MAX_EVENTS_SHOWN)],
@@ -42,6 +43,13 @@ def watch(context: CampaignRead) -> Response:
         contradictions=_contradictions(status.data if status else None),
         **_shares(context, status.data if status else None),
     )
+
+
+def _goal_lines(status: dict[str, Any] | None) -> list[tuple[str, str]]:
+    """The goal's section of the status: its heading, then names and texts of its lines."""
+    found = status.get("goal_lines", []) if status else []
+    parts = [re.split(r" {2,}", line, maxsplit=1) for line in found]
+    return [(one[0], one[1] if len(one) > 1 else "") for one in parts]
 
 
 def _suspects(status: StatusJson | None) -> list[StatusJson]:
