@@ -7,6 +7,7 @@ import pandas
 import polars
 import pyarrow
 import pytest
+from scipy.special import ndtr, ndtri
 
 from weal import ActiveLearner
 from weal.core.extensions.level_probability import best_level
@@ -15,7 +16,7 @@ from weal.goals.learn import Learn
 from weal.goals.threshold import Above, Below, Between
 from weal.learner.best_rows import set_membership
 from weal.learner.choosing import doubted_of_set, scores_of
-from weal.learner.repeats import belief_at
+from weal.learner.repeats import belief_at, expected_gain
 
 GOALS = [Maximise(), Minimise(), Best(3), Best(4, lowest=True), Above(1.0), Below(0.0)]
 GOALS += [Between(0.2, 0.9)]
@@ -236,6 +237,15 @@ def test_noise_is_answered_by_repeats_and_repeats_are_counted():
     assert all(row["label"] is not None for row in again)
     assert len(learner.labels) == 52
     assert len(learner.labels.by_name) == 52 - len(again)
+
+
+@pytest.mark.parametrize(("p", "rho"), [(0.5, 0.5), (0.3, 0.2), (0.9, 0.8), (0.05, 0.95)])
+def test_the_gain_of_a_repeat_is_that_of_drawn_labels(p, rho):
+    xi = np.random.default_rng(0).normal(size=200_000)
+    after = ndtr((ndtri(p) + np.sqrt(rho) * xi) / np.sqrt(1.0 - rho))
+    drawn = min(p, 1.0 - p) - np.minimum(after, 1.0 - after)
+    found = expected_gain(np.array([p]), np.array([rho]))[0]
+    assert found == pytest.approx(drawn.mean(), abs=4 * drawn.std() / np.sqrt(len(xi)))
 
 
 def test_repeats_may_be_forbidden():
