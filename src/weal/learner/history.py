@@ -6,7 +6,8 @@ A row has:
     step                  number of labels before it
     id                    of the candidate; None for a point outside the pool
     why                   the acquisition functions that chose it, "start", "told" for a label
-                          without a query, or "elsewhere" for a query of another learner
+                          without a query, "elsewhere" for a query of another learner; "repeat" or
+                          "doubted" for a measured row that is asked again (`repeats`)
     score, scores         of the choice, and of each acquisition function
     shares                of each acquisition function in the score of the choice
     mean, std             of f there, as predicted at the query
