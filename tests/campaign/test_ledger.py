@@ -36,13 +36,9 @@ def after(*events):
 
 def test_the_head_is_that_of_the_last_event():
     ledger = after(created(), event(2, "added", rows=7, chunk=0, sha256=""))
-    assert (ledger.seq, ledger.hash, ledger.rows, ledger.quantity().quantity.column) == (
-        2,
-        "hash2",
-        7,
-        "y",
-    )
-    assert ledger.settings == {"acquisition": "wvar", "lease": 1.0, "seed": 3}
+    assert (ledger.seq, ledger.hash, ledger.rows) == (2, "hash2", 7)
+    assert ledger.quantity().quantity.column == "y"
+    assert ledger.settings == {"acquisition": "wvar", "lease": 1.0, "seed": 3, "until": None}
 
 
 def test_folding_in_parts_is_folding_at_once_and_leaves_what_it_was_given():
