@@ -8,6 +8,7 @@ from weal.campaign.session import trend
 from weal.campaign.status import honest_test
 from weal.errors import WealError
 from weal.plots.learner_figures import inputs, learning_curve
+from weal.quantities.number import Number
 
 NAMES = ["learning-curve.png", "predicted.png", "experts.png", "inputs.png"]
 
@@ -33,7 +34,8 @@ def test_the_learning_curve_shows_the_estimates_the_goal_and_the_test():
     for name in one.ask(3, check=True):
         one.tell(name, measured(name))
     course, check = trend(one.read_session()), honest_test(one.read_ledger().quantity())
-    ax = learning_curve(course, 0.2, (check.rmse, check.error), one.name, guessing=1.5)
+    given = (course, 0.2, (check.rmse, check.error), one.name)
+    ax = learning_curve(*given, guessing=1.5, quantity=Number("hardness"))
     lines = [line.get_ydata() for line in ax.lines]
     marks = course.marks
     np.testing.assert_allclose(lines[0], [mark.left_out for mark in marks])
