@@ -106,13 +106,14 @@ def _likely_rows(rank: Array, present: NDArray[np.bool_] | None) -> tuple[NDArra
     """The first LIKELY_ROWS rows by a rank, some of the others, and how many each stands for."""
     rank = rank if present is None else np.where(present, rank, -np.inf)
     split = len(rank) - LIKELY_ROWS
-    order = np.argpartition(rank, split)
-    others = np.sort(order[:split])
-    others = others if present is None else others[present[others]]
+    likely = np.sort(np.argpartition(rank, split)[split:])
+    is_other = np.ones(len(rank), np.bool_) if present is None else present.copy()
+    is_other[likely] = False
+    others = np.flatnonzero(is_other)
     some = others[:: max(1, len(others) // LIKELY_ROWS)]
     counts = np.full(LIKELY_ROWS + len(some), 1.0)
     counts[LIKELY_ROWS:] = len(others) / max(1, len(some))
-    return np.concatenate([np.sort(order[split:]), some]), counts
+    return np.concatenate([likely, some]), counts
 
 
 def _level(belief: Belief, counts: Array, k: float) -> Level:
