@@ -7,22 +7,22 @@ set is the MAXIMISE_ROWS highest ones: rows that are nearly as good are found on
 highest is found no later than with k = 1.
 
 The default score is log p_i; for a pool in files, whose rows are scored one by one, mean + 2 sd.
+Numerics are imported by the functions that compute: commands that only read a goal start at once.
 
 The advice is to stop once the largest expected improvement was below LITTLE_GAIN sds of the labels
 twice running. No calibrated probability that a better row is left is known, so none is shown.
 """
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from weal.core.extensions.level_probability import best_level, negated
 from weal.goals.learn import too_early
 from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import about, number, some, with_probability
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from weal.core.arrays import Array
@@ -52,7 +52,7 @@ class Best:
     extreme: bool = False  # maximise, minimise: k is ours, and gives way to a smaller pool
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
+        if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
             raise ValueError(
                 f"the goal is the best {self.k!r} rows; it needs a whole number of 1 or more, as "
                 "in 'best 10'"
@@ -85,7 +85,9 @@ class Best:
 
     def membership(self, belief: "Belief") -> "Array":  # (N,)
         """The probability of each row of being among the k best; they sum to k."""
-        return np.exp(best_level(negated(belief) if self.lowest else belief, self.k).log_p)
+        from weal.core.extensions.level_probability import best_level, negated
+
+        return best_level(negated(belief) if self.lowest else belief, self.k).p
 
     @property
     def pointwise(self) -> bool:
@@ -98,6 +100,8 @@ class Best:
 
     def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
         """Whether rows with these true values (N,) are among the k best; more where they tie."""
+        import numpy as np
+
         values = -y if self.lowest else y
         return np.asarray(values >= np.sort(values)[-min(self.k, len(y))])
 

@@ -8,13 +8,11 @@ LITTLE_GAINED of it).
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from weal.core.arrays import root_mean_square
 from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import number, percent
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from weal.core.arrays import Array
@@ -71,6 +69,8 @@ class Learn:
 
     def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
         """All rows count."""
+        import numpy as np
+
         return np.ones(len(y), dtype=bool)
 
     def check_rows(self, n: int) -> None:
@@ -141,6 +141,8 @@ class Learn:
 
 def _root_mean_square_error(mean: "Array", truth: "Array") -> float:
     """The error; one of nearly 0 counts as MIN_ERROR_SHARE of the spread of the true values."""
+    from weal.core.arrays import root_mean_square
+
     spread = float(truth.max() - truth.min())
     return float(max(root_mean_square(mean - truth), MIN_ERROR_SHARE * (spread or 1.0)))
 

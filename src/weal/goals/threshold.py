@@ -11,17 +11,16 @@ times as many were found, and it is shown with that range.
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from weal.core.extensions.level_probability import log_probability_above, negated
 from weal.goals.best import doubted_lines, repeat_first
 from weal.goals.learn import too_early
 from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import about, number, with_probability
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from weal.core.arrays import Array
@@ -82,6 +81,10 @@ class Threshold:
 
     def membership(self, belief: "Belief") -> "Array":  # (N,)
         """The probability of each row of belonging to the set."""
+        import numpy as np
+
+        from weal.core.extensions.level_probability import log_probability_above, negated
+
         if self.kind == "below":
             return np.exp(log_probability_above(negated(belief), -belief.scaled(self.high)))
         above = [np.exp(log_probability_above(belief, belief.scaled(h))) for h in self.levels]
@@ -98,7 +101,8 @@ class Threshold:
 
     def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
         """Whether rows with these true values (N,) lie beyond the level, or between both."""
-        return np.asarray((self.low < y) & (y < self.high))
+        found: NDArray[np.bool_] = (self.low < y) & (y < self.high)
+        return found
 
     def check_rows(self, n: int) -> None:
         """Any pool will do."""
@@ -209,6 +213,7 @@ def wrong_rows(wrong: float) -> str:
 def reach(membership: "Array") -> Literal["none", "all"] | None:
     """Whether no row can belong to the set, or all must: P below 0.02, or above 0.98, for each.
 
+    >>> import numpy as np
     >>> reach(np.array([0.001, 0.01])), reach(np.array([0.01, 0.5]))
     ('none', None)
     """
@@ -245,8 +250,7 @@ def Between(low: float, high: float) -> Threshold:
 def _level(kind: str, level: float) -> float:
     """A level as a number; ValueError with an example where it is none."""
     example = "between 40 and 60" if kind == "between" else f"{kind} 7.5"
-    is_number = isinstance(level, int | float | np.integer | np.floating)
-    if isinstance(level, bool) or not is_number or not math.isfinite(level):
+    if isinstance(level, bool) or not isinstance(level, Real) or not math.isfinite(level):
         raise ValueError(
             f"the goal {kind!r} has the level {level!r}; it needs a number in units of the label, "
             f"as in {example!r}"

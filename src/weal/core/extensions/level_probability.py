@@ -57,6 +57,11 @@ class Level:
     tau: float  # in the units of `Belief.mu`
     log_p: Array  # (N,)  log P(f_i > tau)
 
+    @property
+    def p(self) -> Array:  # (N,)
+        """The probabilities P(f_i > tau)."""
+        return np.exp(self.log_p)
+
 
 def log_probability_above(belief: Belief, tau: float) -> Array:  # (N,)
     """log sum_m w_m P_m(f_i > tau), for a level in the units of `belief.mu`."""
