@@ -183,7 +183,7 @@ class Campaign(CampaignLog):
 
         Parameters
         ----------
-        table : CandidateTable
+        table : PlannedTable
             New candidates, as `weal.campaign.creation.read_more` reads them.
 
         Returns

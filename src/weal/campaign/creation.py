@@ -31,7 +31,7 @@ from weal.store.events import Draft, check_id
 from weal.store.protocol import Chunk, Store, Transaction
 from weal.tables.candidate_table import (
     DEFAULT_ID_COLUMN,
-    CandidateTable,
+    PlannedTable,
     find_failures,
     once_each,
     options_of_plan,
@@ -55,7 +55,7 @@ def create(
     store: Store, name: str, source: object, options: TableOptions, settings: Mapping[str, Any],
     who: str, copy: bool = False, executor: Executor | None = None,
     progress: Progress | None = None,
-) -> tuple[bool, CandidateTable | None]:  # fmt: skip
+) -> tuple[bool, PlannedTable | None]:  # fmt: skip
     """Create the campaign: whether it is new, and its table with notes.
 
     Candidates in many files stay there, and no table is returned, unless `copy` says that the store
@@ -161,7 +161,7 @@ def add_files(store: Store, ledger: Ledger, source: object, pool: FileCandidates
 def add(
     store: Store, ledger: Ledger, source: object, like: Array, who: str,
     options: TableOptions | None = None,
-) -> CandidateTable:  # fmt: skip
+) -> PlannedTable:  # fmt: skip
     """Add candidates to a campaign with the inputs `like` (U, d); the table with its notes."""
     made = read_more(ledger, source, options)
     ids, quantity = ledger.id_column, ledger.quantity().quantity
@@ -178,11 +178,9 @@ def add(
     return made
 
 
-def read_more(
-    ledger: Ledger, source: object, options: TableOptions | None = None
-) -> CandidateTable:
+def read_more(ledger: Ledger, source: object, options: TableOptions | None = None) -> PlannedTable:
     """Further candidates, read by the plan of the campaign."""
-    if isinstance(source, CandidateTable):
+    if isinstance(source, PlannedTable):
         return source
     target = ledger.quantity().quantity.column
     plan = replace(TablePlan.from_json(ledger.plan), id_column=ledger.id_column, target=target)
@@ -193,7 +191,7 @@ def read_more(
     X = encode(plan, table)
     said = (*table.notes, *table.row_notes, *notes(plan, table))
     failures = find_failures(rows, plan)
-    return CandidateTable(table, plan, X, repeats, failures, notes=said, is_numbered=numbered)
+    return PlannedTable(table, plan, X, repeats, failures, notes=said, is_numbered=numbered)
 
 
 class InputRanges:
@@ -226,7 +224,7 @@ class InputRanges:
         ]
 
 
-def far_inputs(plan: TablePlan, made: CandidateTable, like: Array) -> list[str]:
+def far_inputs(plan: TablePlan, made: PlannedTable, like: Array) -> list[str]:
     """Messages on inputs of a table far outside the range of existing inputs (U, d)."""
     far = InputRanges(plan, like)
     far.look_at(made.X)
@@ -277,7 +275,7 @@ def _label_events(
     ]
 
 
-def _skip_events(made: CandidateTable, who: str) -> list[Draft]:
+def _skip_events(made: PlannedTable, who: str) -> list[Draft]:
     """Events that skip the rows whose measurement failed."""
     body = {"v": EVENT_BODY_VERSION, "on": True}
     return [Draft("skipped", {**body, "note": note}, name, who) for name, note in made.failures]

@@ -29,7 +29,7 @@ _SHOWN_REPEATS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CandidateTable:
+class PlannedTable:
     """One row for each candidate, their inputs, and further labels of the same rows."""
 
     table: Table  # with the column of ids
@@ -54,7 +54,7 @@ class CandidateTable:
         return [*self.notes, *asked]
 
 
-def read_candidates(source: object, options: TableOptions, first: int = 0) -> CandidateTable:
+def read_candidates(source: object, options: TableOptions, first: int = 0) -> PlannedTable:
     """The candidates of a table; ValueError ends in the way out.
 
     Without an id column in the options, rows are numbered from `first` + 1 on.
@@ -80,7 +80,7 @@ def read_candidates(source: object, options: TableOptions, first: int = 0) -> Ca
     asked = tuple(similar_levels(plan, table))
     planned = replace(plan, target=options.target)
     failures = find_failures(rows, planned)
-    return CandidateTable(table, planned, X, repeats, failures, asked, notes, numbered)
+    return PlannedTable(table, planned, X, repeats, failures, asked, notes, numbered)
 
 
 def find_failures(rows: Table, plan: TablePlan) -> tuple[tuple[str, str], ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from weal.errors import WealError
 from weal.progress import Progress
-from weal.tables.candidate_table import CandidateTable, read_candidates
+from weal.tables.candidate_table import PlannedTable, read_candidates
 from weal.tables.cells import short
 from weal.tables.excel_reader import sheet_titles
 from weal.tables.plan_columns import DECLARED
@@ -110,7 +110,7 @@ def _options(given: Arguments) -> TableOptions:
     return TableOptions(*roles, types=types).with_words(words)
 
 
-def _read(path: Path, given: Arguments) -> tuple[CandidateTable | None, dict[str, object]]:
+def _read(path: Path, given: Arguments) -> tuple[PlannedTable | None, dict[str, object]]:
     try:
         with _without_path(path):
             return read_candidates(path, _options(given)), {"problem": None, "remedies": []}
@@ -134,7 +134,7 @@ def _sheets(path: Path) -> list[str]:
     return sheet_titles(path.read_bytes()) if path.suffix.lower() == ".xlsx" else []
 
 
-def _table_to_json(table: Table, made: CandidateTable | None, given: Arguments) -> dict[str, Any]:
+def _table_to_json(table: Table, made: PlannedTable | None, given: Arguments) -> dict[str, Any]:
     plan = made.plan if made else None
     said = dict(zip((one.name for one in plan.columns), plan.lines(), strict=True)) if plan else {}
     columns = [_column(table, name, said.get(name)) for name in table.columns]
