@@ -48,6 +48,25 @@ def _goal(given: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
+def check_typed_goal(goal: str, until: str) -> dict[str, object]:
+    """The settings of a goal and a stop condition as people type them, with decimal commas too.
+
+    >>> check_typed_goal(" above 7,5 ", "")
+    {'goal': 'above 7.5', 'until': None}
+    """
+    return check_settings({"goal": _with_points(goal) or "learn", "until": _with_points(until)})
+
+
+def _with_points(text: str) -> str | None:
+    """The text with decimal points in place of decimal commas; None where it is empty."""
+    from weal.tables.cells import read_typed_number
+
+    def with_point(part: re.Match[str]) -> str:
+        return exact(read_typed_number(part[0], "the number"))
+
+    return re.sub(r"\d[\d.,]*,[\d.,]*", with_point, text).strip() or None
+
+
 def current_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of an event in today's terms: the number under "goal" of 0.2 is an error.
 

@@ -38,6 +38,8 @@ class Arguments(TypedDict, total=False):
     target: str
     types: dict[str, str]  # by column
     options: list[tuple[str, str]]  # of a table, each a name and its value
+    goal: str  # as it was typed, and
+    until: str  # the stop condition
     input: str
     x: str
     y: str

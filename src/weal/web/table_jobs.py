@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from weal.campaign.config import check_goal, check_typed_goal
 from weal.errors import WealError
 from weal.progress import Progress
 from weal.tables.candidate_table import PlannedTable, read_candidates
@@ -57,6 +58,8 @@ def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
             given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
         table = read_table(path, _options(given), leave_out=True)
     made, problem = _read(path, given)
+    if made:
+        problem |= _goal_problem(given, len(made.table))
     shown = _table_to_json(made.table if made else table, made, given)
     notes = [note.replace(path.name, "this file") for note in shown["notes"]]
     return {**shown, "notes": notes, "file": given["file"], **problem, "sheets": _sheets(path)}
@@ -71,8 +74,9 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     try:
         if name in context.store.campaigns():
             raise ValueError(f"there is a campaign {name!r} already: choose another name")
+        chosen = _goal_settings(given)
         with _without_path(path):
-            is_new, _ = create(context.store, name, path, _options(given), {}, given["who"])
+            is_new, _ = create(context.store, name, path, _options(given), chosen, given["who"])
         if not is_new:
             raise ValueError(f"the campaign {name!r} was just created; choose another name")
     except ValueError as error:
@@ -118,6 +122,19 @@ def _read(path: Path, given: Arguments) -> tuple[PlannedTable | None, dict[str, 
         return None, _problem(error)
 
 
+def _goal_problem(given: Arguments, rows: int) -> dict[str, object]:
+    """What is wrong with the goal or the stop condition; empty where nothing is."""
+    try:
+        check_goal(_goal_settings(given), rows)
+    except ValueError as error:
+        return _problem(error)
+    return {}
+
+
+def _goal_settings(given: Arguments) -> dict[str, object]:
+    return check_typed_goal(given.get("goal", ""), given.get("until", ""))
+
+
 def _problem(error: ValueError) -> dict[str, object]:
     """The problem in words, and the options that solve it as buttons."""
     if not isinstance(error, TableError):
@@ -150,6 +167,8 @@ def _table_to_json(table: Table, made: PlannedTable | None, given: Arguments) ->
         "types": dict(given.get("types", {})),
         "options": [list(one) for one in given.get("options", ())],
         "name": given.get("name", ""),
+        "goal": given.get("goal") or "learn",
+        "until": given.get("until", ""),
     }
 
 

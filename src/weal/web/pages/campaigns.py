@@ -177,6 +177,8 @@ class PlanForm:
         option: Annotated[list[str], Form(max_length=1000)] = [],  # noqa: B006
         sheet: Text = "",
         header: Annotated[str, Form(pattern="^[0-9]{0,7}$")] = "",
+        goal: Annotated[str, Form(max_length=200)] = "",
+        until: Annotated[str, Form(max_length=200)] = "",
     ) -> None:
         pairs = [one.partition("\n") for one in option]
         chosen = {name: value for name, _, value in pairs}  # a button says which column it is
@@ -190,7 +192,7 @@ class PlanForm:
         types |= {one: type_ for one, _, type_ in declared}
         self.arguments: Arguments = {
             "file": file, "name": name.strip(), "id": id, "target": target, "types": types,
-            "options": options,
+            "options": options, "goal": goal.strip(), "until": until.strip(),
         }  # fmt: skip
 
 

@@ -1,16 +1,14 @@
 """The page Settings: settings, more candidates, skipped rows, and tables to download."""
 
 import hashlib
-import re
 from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Query, Response, UploadFile
 from fastapi.responses import FileResponse
 
-from weal.campaign.config import check_settings, seconds, split_names
+from weal.campaign.config import check_typed_goal, seconds, split_names
 from weal.store.events import MAX_ID
-from weal.tables.cells import read_typed_number
-from weal.text import REASONS, exact
+from weal.text import REASONS
 from weal.web.job_context import FileJson
 from weal.web.pages.campaigns import JobKey, form_key, store_upload
 from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
@@ -21,16 +19,6 @@ EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 EXPORT_SUFFIXES = ("csv", "xlsx", "parquet", "json")
 # Scores with parameters, such as ucb(2), are set in the shell: the page has no field for them.
 CHOICES = ("auto", "multi", *(name for name in REASONS if name not in ("ucb", "straddle")))
-# Offered; any other may be typed.
-OFFERED_GOALS = (
-    "learn",
-    "maximise",
-    "minimise",
-    "best 10",
-    "above 7.5",
-    "below 3",
-    "between 40 and 60",
-)
 MAX_SKIPPED_SHOWN = 200
 Work = Annotated[str, Query(max_length=64)]
 Short = Annotated[str, Form(max_length=200)]
@@ -47,7 +35,7 @@ def settings(context: CampaignRead, work: Work = "") -> Response:
     lease = lease_text(context.ledger.settings["lease"])
     return context.page(
         "settings/page.html", skipped=skipped, lease=lease, added=added, choices=CHOICES,
-        tables=EXPORT_TABLES, endings=EXPORT_SUFFIXES, goals=OFFERED_GOALS,
+        tables=EXPORT_TABLES, endings=EXPORT_SUFFIXES,
     )  # fmt: skip
 
 
@@ -62,9 +50,7 @@ def change(
         "acquisition": names[0] if len(names) == 1 else names,
         "lease": seconds(lease),
         "warp": warp or None,
-        **check_settings(
-            {"goal": with_points(goal) or "learn", "until": with_points(until) or None}
-        ),
+        **check_typed_goal(goal, until),
     }
     before = context.ledger.settings
     changes = {key: value for key, value in wanted.items() if before[key] != value}
@@ -72,17 +58,6 @@ def change(
         return context.redirect(context.url("settings"))
     job = context.submit("change", name=context.name, who=context.who, changes=changes)
     return context.show_progress(job, then=context.url("settings"))
-
-
-def with_points(text: str) -> str:
-    """The text of a goal with decimal points in place of decimal commas.
-
-    >>> with_points(" above 7,5 ")
-    'above 7.5'
-    """
-    return re.sub(
-        r"\d[\d.,]*,[\d.,]*", lambda part: exact(read_typed_number(part[0], "the number")), text
-    ).strip()
 
 
 @router.post("/c/{name}/unskip", status_code=303)
