@@ -124,16 +124,29 @@ def read_number_column(
 def read_label_cells(name: str, cells: Sequence[str], form: NumberForm) -> dict[str, float]:
     """The numbers of a column of labels, by spelling; cells in doubt are left out.
 
+    A single letter behind the last digit is a typo (2.O, 3l), unless the header or another cell
+    shows that it is the unit.
+
     >>> read_label_cells("yield", ["59.4%", "60", "61,5 %", "~12"], NumberForm())
     {'59.4%': 59.4, '60': 60.0, '61,5 %': 61.5}
+    >>> read_label_cells("yield", ["1.0", "2.O", "2OO", "3l"], NumberForm())
+    {'1.0': 1.0}
     """
     parsed = {text: one for text in cells if (one := _parse(text)) is not None and not one.odd}
+    sure = {form.unit, *(one.unit for one in parsed.values() if not one.glued)}
+    parsed = {t: one for t, one in parsed.items() if one.unit in sure or not _is_letter(one)}
     try:
         read = _numbers(name, list(parsed), parsed, set(parsed), form)
     except TableError:
         return {}
     values = zip(parsed, read.numbers, strict=True)
     return {text: float(y) for text, y in values if y is not None and math.isfinite(y)}
+
+
+def _is_letter(one: _Parsed) -> bool:
+    """Whether the unit is a letter without a gap before it, or letters that look like digits."""
+    is_short = len(one.unit) == 1 and one.unit.isalpha()
+    return one.glued and bool(one.unit) and (is_short or set(one.unit) <= set("OoIlL"))
 
 
 def find_doubtful(cells: Sequence[str | None]) -> list[OddCell]:
@@ -159,8 +172,7 @@ def _without_names(
     parsed: dict[str, _Parsed | None], counts: Counter[str], form: NumberForm
 ) -> dict[str, _Parsed | None]:
     """The cells with names such as 316L among plain numbers taken as words."""
-    glued = {t for t, one in parsed.items() if one and one.glued and len(one.unit) == 1}
-    glued = {t for t in glued if parsed[t].unit.isalpha() and t.strip()[-1].isalpha()}  # type: ignore[union-attr]
+    glued = {t for t, one in parsed.items() if one and _is_letter(one) and t.strip()[-1].isalpha()}
     sure = {one.unit for t, one in parsed.items() if one and one.unit and t not in glued}
     some = [t for t in glued if parsed[t].unit not in sure | {form.unit}]  # type: ignore[union-attr]
     others = sum(n for t, n in counts.items() if t not in glued)
