@@ -12,7 +12,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
@@ -210,6 +209,8 @@ def package(requirement: str) -> Package:
     >>> package("no-such-package[fast]>=3.1")
     Package(name='no-such-package', least='3.1', version=None)
     """
+    from importlib.metadata import PackageNotFoundError, version  # slow to import
+
     name, least = re.match(r"([\w.-]+)(?:\[.*?\])?>=([\d.]+)", requirement).groups()  # type: ignore[union-attr]
     try:
         return Package(name, least, version(name))
