@@ -10,9 +10,16 @@ from campaign.alloys import begin_alloys
 from campaign.lab import campaign, number, truth
 from shell import typed
 from weal.campaign.campaign import open_campaign
+from weal.cli import screen
 from weal.errors import Exhausted
 from weal.web import jobs
 from weal.web.job_context import JobContext
+
+
+@pytest.fixture(autouse=True)
+def quiet(constants):
+    """No command says that it is still choosing, on a busy machine either."""
+    constants(screen, SECONDS_BEFORE_WORDS=600.0)
 
 
 def asked(*words):

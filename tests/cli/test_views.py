@@ -174,6 +174,7 @@ def test_ctrl_c_ends_a_command_with_one_line_and_130(bare, monkeypatch):
 
 
 def test_work_that_takes_a_while_is_spoken_of_and_other_work_is_not(bare, constants):
+    constants(screen_module, SECONDS_BEFORE_WORDS=600.0)
     assert typed("ask", "bare").err == ""
     constants(screen_module, SECONDS_BEFORE_WORDS=0.0)
     assert "choosing ..." in typed("ask", "bare").err
