@@ -59,6 +59,7 @@ def test_status_speaks_of_the_goal(alloys):
     for words in ("Goal: above 310", "in the set", "wrong side", "in a single campaign)", "F1"):
         assert words in level
     plain = said("status", "alloys").out
+    assert "uncertain" not in best + level
     assert "Goal:" not in plain
     assert "P(" not in best
 

@@ -161,6 +161,12 @@ def test_its_learning_curve_is_one_that_can_be_drawn_and_has_a_label(goal, targe
     assert "None" not in label
 
 
+@every_goal
+def test_only_learning_says_that_rows_were_picked_for_being_uncertain(goal):
+    assert goal.error_bias.endswith(".")
+    assert ("uncertain" in goal.error_bias) is (goal.set_text is None)
+
+
 def test_learning_goes_on_while_labels_cut_the_error():
     goal = Learn()
     assert goal.advice(GoalProgress(0, FELL)) == (

@@ -163,5 +163,6 @@ def test_a_goal_typed_on_the_settings_page_is_what_the_watch_page_speaks_of(eve,
     assert "wrong side" in text
     assert "until labels = 40: 26 to come" in text
     assert "expected F1 of the rows above 20.5" in text
+    assert "expected F1 of the rows above 20.5" in plain(eve.get("/").text)
     with weal.open_campaign("steel", labelled) as campaign:
         assert campaign.read_ledger().settings["goal"] == "above 20.5"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from weal.campaign.plausibility import correction_command
 from weal.errors import WealError
+from weal.goals.grammar import parse_goal
 from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, some
 
 if TYPE_CHECKING:
@@ -136,10 +137,7 @@ def _errors(status: "Status", beliefs: "ModelStatus") -> list[str]:
         _estimate("expected", beliefs.expected, over),
     ]
     if status.chosen:
-        found.append(
-            "  Rows were picked for being uncertain: leave-one-out may be too low or too high, "
-            "prequential is probably too high."
-        )
+        found.append(f"  {parse_goal(status.goal).error_bias}")
     if status.check:
         error = f" +- {number(status.check.error, 2)}" if status.check.error else ""
         found.append(

@@ -1,10 +1,10 @@
 """Three error estimates of a model against the number of labels, and the coverage of intervals.
 
     left out      leave-one-out root mean square error (`leave_one_out`). Optimistic, since all
-                  labels selected the experts, or pessimistic, since uncertain rows were chosen.
+                  labels selected the experts, or pessimistic, since rows were chosen and not drawn.
     prequential   each label predicted from the labels before it, over the last
-                  SEQUENTIAL_WINDOW_LABELS labels. No label is used twice; the chosen rows are
-                  harder to predict than most.
+                  SEQUENTIAL_WINDOW_LABELS labels. No label is used twice; rows that were chosen
+                  for being uncertain are harder to predict than most.
     expected      root mean square of the sd of f over the candidates, by the model itself
 
 The first two include the noise of the labels; the third does not. The past of a model is a function

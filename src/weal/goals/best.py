@@ -18,7 +18,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING
 
 from weal.goals.learn import too_early
-from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
+from weal.goals.protocol import NOT_AT_RANDOM, CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import about, number, some, with_probability
 
 if TYPE_CHECKING:
@@ -132,6 +132,11 @@ class Best:
     def loss(self) -> Loss | None:
         """No replay: chance finds its share of the set."""
         return None
+
+    @property
+    def error_bias(self) -> str:
+        """Rows of the set may be easier or harder to predict than others."""
+        return NOT_AT_RANDOM
 
     def advice(self, progress: GoalProgress) -> str:
         """Sentences: keep going, or stop, and why."""

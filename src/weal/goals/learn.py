@@ -100,6 +100,14 @@ class Learn:
         """The label of the axis of the learning curve."""
         return f"error, in units of {target or 'the label'}"
 
+    @property
+    def error_bias(self) -> str:
+        """Uncertain rows are harder to predict than most."""
+        return (
+            "Rows were picked for being uncertain: leave-one-out may be too low or too high, "
+            "prequential is probably too high."
+        )
+
     def advice(self, progress: GoalProgress) -> str:
         """One or two sentences: keep going, or stop, and why."""
         change = progress.change

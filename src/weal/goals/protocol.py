@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from weal.diagnostics.random_baseline import RandomComparison
     from weal.diagnostics.stopping import LabelsToGoal, RecentChange
 
+NOT_AT_RANDOM = (
+    "Rows were not picked at random: for other rows leave-one-out and prequential may be too low "
+    "or too high."
+)
 # Of predictions (N,) and true values (N,), both in units of the label.
 Loss = Callable[["Array", "Array"], float]
 CurveKind = Literal["errors", "best", "f1"]
@@ -117,6 +121,10 @@ class Goal(Protocol):
 
     def curve_label(self, target: str | None) -> str:
         """The label of its axis."""
+
+    @property
+    def error_bias(self) -> str:
+        """The sentence on error estimates from labels whose rows were chosen."""
 
     def advice(self, progress: GoalProgress) -> str:
         """One to three sentences: keep going, or stop, and why."""

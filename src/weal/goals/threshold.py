@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from weal.goals.best import doubted_lines, repeat_first
 from weal.goals.learn import too_early
-from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
+from weal.goals.protocol import NOT_AT_RANDOM, CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import about, number, with_probability
 
 if TYPE_CHECKING:
@@ -135,6 +135,11 @@ class Threshold:
     def curve_label(self, target: str | None) -> str:
         """The label of the axis of the learning curve."""
         return f"expected F1 of the rows {self.text}"
+
+    @property
+    def error_bias(self) -> str:
+        """Rows of the set may be easier or harder to predict than others."""
+        return NOT_AT_RANDOM
 
     def advice(self, progress: GoalProgress) -> str:
         """Sentences: keep going, or stop, and why."""

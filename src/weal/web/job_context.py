@@ -16,6 +16,7 @@ from weal.store.protocol import Chunk, Decide, Store
 from weal.web.server_folder import Cells, JobResults
 
 MAX_OPEN_CAMPAIGNS = 4
+StatusJson = dict[str, Any]  # a status as JSON (`Status.to_dict`), or a part of it
 
 
 class Arguments(TypedDict, total=False):

@@ -16,23 +16,31 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Form, HTTPException, Query, Response, UploadFile
 
 from weal.campaign.ledger import Ledger
+from weal.goals.grammar import parse_goal
+from weal.goals.learn import Learn
 from weal.store.events import MAX_WHO, Event, check_name, check_text
 from weal.tables.results_reader import TEXT_SUFFIXES
 from weal.web.access import cookie_name
-from weal.web.job_context import Arguments
+from weal.web.job_context import Arguments, StatusJson
 from weal.web.request import WHO_COOKIE, FormToken, RequestContext, ServerRead, ServerWrite
 from weal.web.server_folder import new_file
 
 router = APIRouter()
 
 
-class CampaignSummary(TypedDict):
+class CurveSummary(TypedDict):
+    """The learning curve of a campaign."""
+
+    curve: list[tuple[int, float]]  # the series of the goal, by number of labels, and
+    curve_label: str  # its name
+
+
+class CampaignSummary(CurveSummary):
     """A row of the list of campaigns."""
 
     ledger: Ledger
     out: int
     last: Event
-    trend: list[tuple[int, float]]
 
 
 @router.get("/")
@@ -66,13 +74,23 @@ def _summary(context: RequestContext, name: str) -> CampaignSummary:
     ledger = context.server.ledgers.ledger(name)
     last = context.server.ledgers.events(name, 1)[0]
     status = context.server.results.read_result(name, "status")
-    beliefs = status.data["beliefs"] if status else None
     return {
         "ledger": ledger,
         "out": len(ledger.open_leases(context.server.store.now())),
         "last": last,
-        "trend": beliefs["left_out"]["course"] if beliefs else [],
+        **_curve(status.data if status else None, ledger.quantity().quantity.column),
     }
+
+
+def _curve(status: StatusJson | None, target: str | None) -> CurveSummary:
+    """The series of the goal of a status; results of 0.2 in the server's folder have errors."""
+    beliefs = status["beliefs"] if status else None
+    if status is None or not beliefs:
+        return {"curve": [], "curve_label": ""}
+    own = status.get("curve")
+    goal = parse_goal(status["goal"]["text"]) if own else Learn()
+    course = (own or beliefs["left_out"])["course"]
+    return {"curve": course, "curve_label": goal.curve_label(target)}
 
 
 @router.get("/logout")

@@ -6,14 +6,15 @@ from typing import Any, TypedDict
 from fastapi import APIRouter, Response
 
 from weal.campaign.status import goal_in_force
+from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
 from weal.goals.until import Until
 from weal.store.events import Event
+from weal.web.job_context import StatusJson
 from weal.web.request import CampaignRead, CampaignRequest
 from weal.web.svg_axes import SvgAxis, axis
 
 router = APIRouter()
-StatusJson = dict[str, Any]  # a status as JSON (`Status.to_dict`), or a part of it
 MAX_EVENTS_SHOWN = 12
 SCATTER_WIDTH, SCATTER_HEIGHT, SCATTER_LEFT, SCATTER_BOTTOM = 460, 380, 56, 44
 MAX_INPUT_BARS = 12
@@ -105,15 +106,15 @@ def _curve(context: CampaignRequest, status: StatusJson, measured: Any) -> Curve
     """The data of the learning curve; None before there is a model."""
     if not status["beliefs"]:
         return None
-    goal, until = goal_in_force(context.ledger)
-    axis_label, stop = goal.curve_label(context.target), until.value if until else None
+    _, until = goal_in_force(context.ledger)
     if own := status.get("curve"):
+        goal, stop = parse_goal(status["goal"]["text"]), until.value if until else None
         at = [labels for labels, _ in own["course"]]
         values = [value for _, value in own["course"]]
         level = [(until.text, stop)] if until and stop and until.watched == "best" else []
         name = "best so far" if goal.curve == "best" else "expected F1"
-        return {"labels": at, "lines": [(name, values)], "levels": level, "axis": axis_label,
-                "zero": goal.curve != "best"}  # fmt: skip
+        return {"labels": at, "lines": [(name, values)], "levels": level,
+                "axis": goal.curve_label(context.target), "zero": goal.curve != "best"}  # fmt: skip
     course = {kind: status["beliefs"][kind] for kind in ERROR_SERIES}
     lines = {kind: one["course"] if one else [] for kind, one in course.items()}
     at = sorted({labels for line in lines.values() for labels, _ in line})
