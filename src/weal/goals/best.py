@@ -10,7 +10,14 @@ The default score is log p_i; for a pool in files, whose rows are scored one by 
 Numerics are imported by the functions that compute: commands that only read a goal start at once.
 
 The advice is to stop once the largest expected improvement was below LITTLE_GAIN sds of the labels
-twice running. No calibrated probability that a better row is left is known, so none is shown.
+twice running; `weal status` takes the earlier value over a sample of all rows, measured ones too.
+In 96 searches (12 results of laboratory tables, 8 starts from 10 random labels, up to 60 labels)
+this advice came 87 times, after 34 labels (median). The best label was then short of the best row
+by 3.6 % of the range of the results (mean; median 0.5 %, worst 30 %; mean after 60 labels 0.4 %),
+and by more than 2 % in 30 of the 87. Of 14 other rules (below 0.01, 0.003 or 0.001 sds, 2 to 10
+times running, over unmeasured rows), those that stop half of the searches are short by more than
+2 % in 18 to 32 % of them. No calibrated probability that a better row is left is known, so none is
+shown.
 """
 
 from dataclasses import dataclass
@@ -34,8 +41,9 @@ CONFIDENCE_BOUND = 2  # sds, of the score for pools in files
 LITTLE_GAIN = 0.01  # sds of the labels
 STOP_RISK = (
     "What is risked is a better region far from all labels, which the model does not know of; no "
-    "calibrated probability of that is known. A few labels with the goal learn, or of rows drawn "
-    "at random (--check), look for one."
+    "calibrated probability of that is known. On laboratory tables one in three searches that "
+    "stopped here missed a row that was better by over 2 % of the range. A few labels with the "
+    "goal learn, or of rows drawn at random (--check), look for one."
 )
 
 
