@@ -24,6 +24,10 @@ REASONS = {
 START = "Fills the space before there is a model."
 BY_HAND = "Asked for by name."
 CHECK = "Drawn at random, for an honest test."
+REPEAT_REASONS = {  # of rows that have a label, with the set of the goal
+    "repeat": "it is measured again: noise hides whether it is {}",
+    "doubted": "it is measured again: its label is treated as wrong, and it may be {}",
+}
 SIGNIFICANT_DIGITS = 4
 FAR_DISTANCE_RATIO = 1.5  # times the usual distance: no label is nearby
 _NEAR = {

@@ -341,7 +341,7 @@ def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
             one.tell(f"r{n}", truth(n))
         lease, call = timedelta(days=1), AskCall(1, "bob", check=False)
         session = one.read_session()
-        ledger, (found, common) = session.ledger, _choose(session, one.store.now(), call, 0)
+        ledger, (found, common) = session.ledger, _choose(session, one.store.now(), call, 0, True)
         one.change(acquisition=["wvar", "igs"])
         one.store.transact(
             "lab", lambda book: decide_leases(book, ledger, found, call, lease, common)

@@ -533,6 +533,7 @@ class Campaign(CampaignLog):
         lease: str | float | None = None,
         check: bool = False,
         key: str | None = None,
+        repeats: bool = True,
     ) -> str: ...
     @overload
     def ask(
@@ -543,6 +544,7 @@ class Campaign(CampaignLog):
         lease: str | float | None = None,
         check: bool = False,
         key: str | None = None,
+        repeats: bool = True,
     ) -> list[str]: ...
     def ask(
         self,
@@ -552,6 +554,7 @@ class Campaign(CampaignLog):
         lease: str | float | None = None,
         check: bool = False,
         key: str | None = None,
+        repeats: bool = True,
     ) -> str | list[str]:
         """The id of the row to measure next, or the ids of a batch.
 
@@ -574,6 +577,10 @@ class Campaign(CampaignLog):
             call and asks for none, whatever became of them. So a program that was killed before it
             had the answer can ask again. The key belongs to the number of rows, to `by`, to `check`
             and, where it is given, to `lease`.
+        repeats : bool
+            Whether a row that has a label may be asked again, where noise hides whether it belongs
+            to the set of the goal, or where its label may be wrong. The setting `repeats` False
+            forbids it for all. While the row is out, `tell` adds its label to the others.
 
         Returns
         -------
@@ -602,7 +609,7 @@ class Campaign(CampaignLog):
         """
         from weal.campaign.suggestions import ask
 
-        ids = ask(self, self.read_ledger(), n, by or self.who, lease, check, key)
+        ids = ask(self, self.read_ledger(), n, by or self.who, lease, check, key, repeats=repeats)
         return ids[0] if n is None else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
@@ -743,7 +750,9 @@ class Campaign(CampaignLog):
         quantity = find_quantity(self.read_quantities())
         found = entries(quantity, ids, labels, noise, note, sure)
         kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
-        _warn([*(implausible_message(*one) for one in kept.reasons), *kept.superseded])
+        _warn(
+            [*(implausible_message(*one) for one in kept.reasons), *kept.superseded, *kept.unclear]
+        )
         return kept.seq
 
     def tell_entries(
@@ -910,7 +919,8 @@ class Campaign(CampaignLog):
     def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
         """Withdraw the labels of rows, or the lease of rows without a label.
 
-        What was withdrawn stays in the history.
+        A row that this person has for a repeat is given back, and keeps its label: withdraw it once
+        more to withdraw the label. What was withdrawn stays in the history.
 
         Parameters
         ----------
@@ -1018,7 +1028,7 @@ class Campaign(CampaignLog):
         **settings
             acquisition (a name, or a list of names), goal ("learn"), until ("error < 6", or
             None), lease ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be
-            wrong).
+            wrong), repeats (whether a measured row may be asked again).
 
         Raises
         ------

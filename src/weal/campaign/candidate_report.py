@@ -76,11 +76,13 @@ def _prediction_of_row(session: Session, name: str) -> dict[str, Any]:
 
 
 def _why(session: Session, asked: dict[str, Any], near: tuple[Neighbour, ...]) -> str:
+    from weal.campaign.suggestions import goal_reason
+
     view = session.view()
     usual = usual_sd(view.state, session.beliefs.model(view) if view.has_model else None)
     why = asked["why"]
     given = (asked["mean"], asked["sd"], why.get("shares", {}), near, usual)
-    return " ".join(sentences(view.quantity, why["how"], *given))
+    return " ".join(sentences(view.quantity, why["how"], *given, goal_reason(why)))
 
 
 def card_lines(card: CandidateReport, quantity: Quantity, names: list[str]) -> list[str]:

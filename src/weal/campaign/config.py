@@ -1,8 +1,9 @@
 """Settings of a campaign: defaults, checks, and the plain JSON that its events keep."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -16,6 +17,7 @@ DEFAULTS: dict[str, Any] = {
     "lease": WEEK_SECONDS,  # seconds for which a row is out with who asked for it
     "outliers": True,  # whether labels may be wrong; False: every label is believed
     "n_start": None,  # labels before there is a model
+    "repeats": True,  # whether `ask` may offer a row that has a label, where the goal gains by it
     "seed": 0,  # decides all that is random
     "until": None,  # when to stop, as text
     "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
@@ -226,19 +228,20 @@ def _warp(value: object) -> object:
     return None if value == "off" else value
 
 
-def _outliers(value: object) -> bool:
+def _truth(name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"outliers is {value!r}; it needs True or False")
+        raise ValueError(f"{name} is {value!r}; it needs True or False")
     return value
 
 
-_CHECKS = {
+_CHECKS: dict[str, Callable[[object], object]] = {
     "acquisition": _acquisition,
     "cost": _cost,
     "goal": _as_it_is,  # `_goal` has checked it
     "lease": seconds,
-    "outliers": _outliers,
+    "outliers": partial(_truth, "outliers"),
     "n_start": _n_start,
+    "repeats": partial(_truth, "repeats"),
     "seed": _seed,
     "until": _until,
     "warp": _warp,

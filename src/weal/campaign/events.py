@@ -5,7 +5,8 @@
     asked       a row is leased: until when, the prediction at that time, and why this row
     told        a label; with `confirms`, the same label of the row is sure from now on
     corrected   a label that replaces all labels of the row
-    withdrawn   the row has no label of the quantity any more, and no lease
+    withdrawn   the row has no label of the quantity any more, and no lease; with `labels`, only the
+                labels of these events are withdrawn; without any, only the lease
     skipped     the row is not suggested (`on`), or may be suggested again
     settings    settings that changed
 
@@ -15,7 +16,7 @@ them names its `quantity`; those of weal 0.2 do not, and mean the only one of th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
@@ -24,6 +25,7 @@ from weal.store.events import Event
 
 EVENT_BODY_VERSION = 1  # of the bodies that are written
 LABELLING = ("told", "corrected")  # kinds of events with a label
+REPEATS = ("repeat", "doubted")  # reasons to ask for a row that has a label
 
 
 class CallBody(TypedDict):
@@ -49,7 +51,7 @@ class ToldBody(TypedDict):
 
 
 class ReasonBody(TypedDict):
-    """The reason for an ask: "start", "chosen", "check" or "by hand", and the scores."""
+    """The reason for an ask: "start", "chosen", "check", "by hand", or one of REPEATS."""
 
     how: str
     scores: NotRequired[dict[str, float]]
@@ -113,12 +115,29 @@ class LabelChange:
     confirmed: tuple[LedgerLabel, ...]
     added: tuple[LedgerLabel, ...]
 
+    def after(self, before: Sequence[LedgerLabel]) -> tuple[LedgerLabel, ...]:
+        """The labels of the row after the change."""
+        kept = [one for one in before if one not in self.dropped]
+        sure = [replace(one, sure=True) if one in self.confirmed else one for one in kept]
+        return (*sure, *self.added)
+
 
 def change_of_labels(before: Sequence[LedgerLabel], event: Event) -> LabelChange:
     """The change of the labels of a row by an event `told`, `corrected` or `withdrawn`."""
+    if event.kind == "withdrawn" and "labels" in event.body:
+        named = event.body["labels"]
+        return LabelChange(tuple(one for one in before if one.seq in named), (), ())
     label = label_of_event(event) if event.kind in LABELLING else None
     kind = CONFIRMED if event.body.get("confirms") else event.kind
     return LabelChange(*change_labels(kind, label, before))
+
+
+def ends_lease(event: Event, change: LabelChange) -> bool:
+    """Whether the row of an event `told`, `corrected` or `withdrawn` is not leased after it.
+
+    A lease stays where a label is confirmed, and where one of several is withdrawn.
+    """
+    return bool(change.added) or (event.kind == "withdrawn" and not event.body.get("labels"))
 
 
 def label_of_event(event: Event) -> LedgerLabel:

@@ -89,7 +89,8 @@ def worksheet(
 def _row(row: "LeasedRow", inputs: Sequence[str]) -> list[object]:
     cells = [row.row.get(name) for name in inputs]
     plain = [cell.isoformat(" ") if isinstance(cell, datetime) else cell for cell in cells]
-    return [row.id, *plain, *_round_prediction(row.mean, row.sd), None, None]
+    note = "repeat" if row.repeat else None
+    return [row.id, *plain, *_round_prediction(row.mean, row.sd), None, note]
 
 
 def _round_prediction(mean: float | None, sd: float | None) -> tuple[float | None, float | None]:

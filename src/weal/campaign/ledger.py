@@ -18,7 +18,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign.config import current_settings
-from weal.campaign.events import AskedBody, LedgerLabel, change_of_labels
+from weal.campaign.events import (
+    REPEATS,
+    AskedBody,
+    LabelChange,
+    LedgerLabel,
+    change_of_labels,
+    ends_lease,
+)
 from weal.errors import WealError
 from weal.quantities.kinds import find_quantity, quantity_from_json, quantity_of_column
 from weal.quantities.protocol import Quantity
@@ -38,6 +45,11 @@ class Lease:
     until: datetime
     seq: int
     body: AskedBody  # the prediction at that time, and why this row
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether a row with a label was leased, to measure it again."""
+        return self.body["why"]["how"] in REPEATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +127,18 @@ class Ledger:
         """Whether the row has a label of any quantity."""
         return any(name in one.labels for one in self.quantities.values())
 
+    def labels_of(self, name: str) -> dict[str, tuple[LedgerLabel, ...]]:
+        """The labels of the row, by quantity."""
+        every = self.quantities.items()
+        return {key: one.labels[name] for key, one in every if name in one.labels}
+
     def open_leases(self, now: datetime) -> list[Lease]:
         """Leases that have not lapsed at this time, in the order of their events."""
         return [lease for lease in self.leases.values() if lease.until > now]
+
+    def open_repeats(self, now: datetime) -> dict[str, Lease]:
+        """By id, the leases of rows that are measured again, which have not lapsed."""
+        return {lease.id: lease for lease in self.open_leases(now) if lease.is_repeat}
 
 
 def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
@@ -198,14 +219,12 @@ def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
     own = ledger.quantities[quantity_of_event(ledger.quantities, event)]
     before = own.labels.get(name, ())
     change = change_of_labels(before, event)
-    kept = [one for one in before if one not in change.dropped]
-    after = [replace(one, sure=True) if one in change.confirmed else one for one in kept]
-    _update_predicted(own.foretold, ledger.leases.get(name), event, before, change.added)
+    _update_predicted(own.foretold, ledger.leases.get(name), event, before, change)
     if change.dropped:
         own.labels.pop(name)  # a corrected label comes last
-    if labels := (*after, *change.added):
+    if labels := change.after(before):
         own.labels[name] = labels
-    if change.added or event.kind == "withdrawn":
+    if ends_lease(event, change):
         ledger.leases.pop(name, None)
     if change.added:
         ledger.skipped.pop(name, None)
@@ -217,18 +236,19 @@ def _update_predicted(
     lease: Lease | None,
     event: Event,
     before: Sequence[LedgerLabel],
-    added: Sequence[LedgerLabel],
+    change: LabelChange,
 ) -> None:
     """Keep the first label of each row that was asked beside the prediction of that time."""
     if event.kind == "told":
-        if added and not before and lease:
-            foretold.append(PredictedLabel(added[0], lease.body))
-    elif before or added:
-        foretold[:] = [
-            replace(past, told=added[0]) if past.told.id == event.id else past
-            for past in foretold
-            if added or past.told.id != event.id
-        ]
+        if change.added and not before and lease:
+            foretold.append(PredictedLabel(change.added[0], lease.body))
+        return
+    dropped = {one.seq for one in change.dropped}
+    foretold[:] = [
+        replace(past, told=change.added[0]) if past.told.seq in dropped else past
+        for past in foretold
+        if change.added or past.told.seq not in dropped
+    ]
 
 
 def _apply_skipped(ledger: Ledger, event: Event) -> Ledger:

@@ -25,7 +25,7 @@ import numpy as np
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.config import current_settings
-from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels
+from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels, ends_lease
 from weal.campaign.ledger import Ledger, quantity_of_event
 from weal.goals.grammar import parse_goal
 from weal.learner import events as happened
@@ -153,11 +153,8 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     quantity = quantity_of_event(state.quantities, event)
     before = now.labels.get((quantity, name), ())
     change = change_of_labels(before, event)
-    now.labels[quantity, name] = (
-        *(one for one in before if one not in change.dropped),
-        *change.added,
-    )
-    if event.kind == "withdrawn":
+    now.labels[quantity, name] = after = change.after(before)
+    if event.kind == "withdrawn" and ends_lease(event, change):
         state = apply(state, happened.Released((name,)))
     if change.dropped:
         unusable = {one: why for one, why in unusable.items() if one != name}
@@ -165,7 +162,8 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     here = view.labels.by_name.get(name, ())
     dropped = (name,) if change.dropped and here else ()
     confirmed = tuple(one for one in here if _is_among(one, change.confirmed))
-    labels = tuple(_training_label(view, one) for one in change.added)
+    new = after if dropped else change.added  # labels that stay are told again
+    labels = tuple(_training_label(view, one) for one in new)
     try:
         _check_size(labels)
         if labels or dropped or confirmed:

@@ -13,7 +13,7 @@ campaign. Only Excel, Parquet and inputs need more than the standard library.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -196,9 +196,9 @@ def plan_import(
         )
     told, early = judge_first_labels(ledger, told)
     tellings = dict(zip(entries, told, strict=True))
-    rows, drafts = [], list[Draft]()
+    rows, drafts, repeats = [], list[Draft](), now.open_repeats(tx.now)
     for n, line in enumerate(results.lines):
-        row, draft = _import_line(campaign, line, found.get(n), tellings.get(n), now, how)
+        row, draft = _import_line(campaign, line, found.get(n), tellings.get(n), now, how, repeats)
         if past and draft:
             words = f"{line.id} was skipped under this key before and is back since"
             row, draft = replace(row, action="same", message=words), None
@@ -281,16 +281,16 @@ def _fingerprint(now: Ledger, entries: Sequence[LabelInput]) -> str:
 
 def _import_line(
     campaign: str, line: Result, found: LabelInput | str | None, telling: LabelDecision | None,
-    now: Ledger, how: ImportOptions,
+    now: Ledger, how: ImportOptions, repeats: Collection[str],
 ) -> tuple[ImportedLine, Draft | None]:  # fmt: skip
     row = ImportedLine(line.line, line.id, "empty", line.value, line.noise, line.note)
     if line.error or isinstance(found, str):
         return replace(row, action="refused", message=line.error or str(found)), None
     if telling is None:
-        return _skip_row(row, line, now, how) if line.failure else (row, None)
+        return _skip_row(row, line, now, how, repeats) if line.failure else (row, None)
     if telling.error:
         return replace(row, action="refused", message=str(telling.error)), None
-    message = telling.superseded or ""
+    message = telling.superseded or telling.unclear_message(campaign) or ""
     if telling.implausible and not message:
         message = implausible_message(line.id, telling.implausible, campaign)
     if telling.draft is None:
@@ -302,11 +302,11 @@ def _import_line(
 
 
 def _skip_row(
-    row: ImportedLine, line: Result, now: Ledger, how: ImportOptions
+    row: ImportedLine, line: Result, now: Ledger, how: ImportOptions, repeats: Collection[str]
 ) -> tuple[ImportedLine, Draft | None]:
     note = ": ".join(filter(None, [line.failure, line.note]))
     row = replace(row, action="same", note=note)
-    if now.is_labelled(line.id):
+    if now.is_labelled(line.id) and line.id not in repeats:
         return replace(
             row, message=f"{line.id} has a label, so {line.failure!r} skips nothing"
         ), None

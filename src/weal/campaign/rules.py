@@ -6,6 +6,7 @@ second one reads the events of the first. A retry with an idempotency key writes
 reports the rows that have changed since.
 """
 
+import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,7 +25,13 @@ from weal.campaign.plausibility import (
     needs_range,
 )
 from weal.errors import AlreadyLabelled, UnknownId, WealError
-from weal.learner.label_changes import CONFIRMED, OtherLabel, change_labels, classify_label
+from weal.learner.label_changes import (
+    CONFIRMED,
+    OtherLabel,
+    change_labels,
+    classify_label,
+    same_labels,
+)
 from weal.quantities.protocol import Implausible
 from weal.store.events import Draft, Event, check_note
 from weal.store.protocol import Transaction
@@ -59,6 +66,18 @@ class LabelDecision:
     implausible: Implausible | None = None  # why the label may be wrong
     needs_range: bool = False  # whether it is judged by the other labels: it has no prediction
     superseded: str | None = None  # of a retry: what became of the label since
+    is_unclear: bool = False  # whether it is there already, and the row is leased as a repeat
+
+    def unclear_message(self, campaign: str) -> str | None:
+        """How to save a label that may be a repeat, and was not saved; None: it is none."""
+        if not self.is_unclear:
+            return None
+        id_, y = self.entry.id, self.entry.y
+        words = shlex.join(["weal", "tell", "--repeat", "--", campaign, id_, str(y)])
+        return (
+            f"{id_} is out for a repeat, and {y} is its label already, so nothing was saved; if it "
+            f"was measured again: `{words}`"
+        )
 
 
 class TellResult(NamedTuple):
@@ -69,6 +88,8 @@ class TellResult(NamedTuple):
     doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
     reasons: tuple[tuple[str, Implausible], ...] = ()  # the same: id and reason
     superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
+    repeated: tuple[str, ...] = ()  # ids of rows that had a label, and keep it beside the new one
+    unclear: tuple[str, ...] = ()  # on labels that may be repeats, and were not saved
 
 
 def tell_labels(
@@ -91,7 +112,10 @@ def tell_labels(
     reasons = _implausible_labels(campaign, found)
     doubts = tuple(implausible_message(*one, campaign.name) for one in reasons)
     superseded = tuple(one.superseded for one in found if one.superseded)
-    return TellResult(last, len(events), doubts, tuple(reasons), superseded)
+    repeated = [str(one.id) for one in events if one.kind == "told" and one.body["repeat"]]
+    unclear = tuple(words for one in found if (words := one.unclear_message(campaign.name)))
+    more = (superseded, tuple(repeated), unclear)
+    return TellResult(last, len(events), doubts, tuple(reasons), *more)
 
 
 def _implausible_labels(
@@ -119,7 +143,7 @@ def decide_labels(
     is_there = partial(is_recorded, now)
     if key is not None and (past := find_call(tx, key, changes, is_there, now.first_quantity)):
         return decide_retry(tx, now, entries, past)
-    found = decide_each_label(tx, now, entries, who, replace, repeat)
+    found = decide_each_label(tx, now, entries, who, replace, repeat, alone=len(entries) == 1)
     if error := next((one.error for one in found if one.error), None):
         raise error
     drafts = iter(with_key([one.draft for one in found if one.draft], key, changes))
@@ -128,9 +152,13 @@ def decide_labels(
 
 def decide_each_label(
     tx: Transaction, now: Ledger, entries: Sequence[LabelInput], who: str, replace: bool,
-    repeat: bool, fingerprint: str | None = None,
+    repeat: bool, fingerprint: str | None = None, alone: bool = False,
 ) -> list[LabelDecision]:  # fmt: skip
     """The decision on each of these labels, in order.
+
+    The first label of a row that is leased as a repeat is one. A label that the row has already may
+    be an old one told again, in a file or in a notebook: it is a repeat if the person with the
+    lease tells it `alone`.
 
     The fingerprint is a key that is made of all their content. It stands against telling them twice
     with `repeat` alone, and only as long as the label that was told under it is still there.
@@ -141,6 +169,7 @@ def decide_each_label(
         for name, several in one.labels.items()
     }
     past = _by_fingerprint(tx, fingerprint, len(entries))
+    out = {} if replace or repeat else now.open_repeats(tx.now)
     found = list[LabelDecision]()
     for n, entry in enumerate(entries):
         own = None if fingerprint is None else f"{fingerprint}/{n}"
@@ -148,18 +177,29 @@ def decide_each_label(
         before, seq = labels.setdefault(row, []), past.get(own, 0)
         seen = _judge(tx, now, entry)
         again = [told for told in before if repeat and seq and told.seq == seq]
+        lease = out.get(entry.id)
+        answers = lease is not None and _answers(entry, before, alone and lease.who == who)
+        adds = answers or (repeat and not again)
         try:
-            kind = classify_label(entry, again or before, replace, repeat and not again)
+            kind = classify_label(entry, again or before, replace, adds)
         except OtherLabel:
             found.append(LabelDecision(entry, error=_other_label(entry, before)))
             continue
         if kind is None:
-            found.append(dataclass_replace(seen, seq=(again or before)[-1].seq))
+            seq = (again or before)[-1].seq
+            found.append(dataclass_replace(seen, seq=seq, is_unclear=lease is not None))
             continue
+        if answers:
+            out.pop(entry.id)
         draft, labels[row] = _draft(entry, kind, before, who, tx.now)
         draft = dataclass_replace(draft, key=None if seq else own)
         found.append(dataclass_replace(seen, draft=draft))
     return found
+
+
+def _answers(entry: LabelInput, before: Sequence[LedgerLabel], by_holder: bool) -> bool:
+    """Whether a label of a row that is leased as a repeat is a second measurement."""
+    return not same_labels(entry, before) or (by_holder and not entry.sure)
 
 
 def _by_fingerprint(tx: Transaction, fingerprint: str | None, rows: int) -> dict[str | None, int]:
@@ -295,7 +335,8 @@ def decide_skips(
     if key is not None and find_call(tx, key, changes, is_there, now.first_quantity):
         since = [name for name in ids if (name in now.skipped) != on]
         return [], {name: _changed_since(now, name, on) for name in since}
-    if on and (labelled := [name for name in ids if now.is_labelled(name)]):
+    again = now.open_repeats(tx.now)  # of these, the label stays, and no other is asked
+    if on and (labelled := [one for one in ids if now.is_labelled(one) and one not in again]):
         raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
     body = {"v": EVENT_BODY_VERSION, "on": on, "note": check_note(note, "a note")}
     drafts = [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
@@ -311,20 +352,33 @@ def _changed_since(now: Ledger, name: str, on: bool) -> str:
 def decide_withdrawals(
     tx: Transaction, ids: Sequence[str], who: str, note: str | None
 ) -> list[Draft]:
-    """Events that withdraw labels or leases."""
+    """Events that withdraw labels or leases.
+
+    A row that this person has for a repeat is given back, and keeps its label.
+    """
     now = check_ids(tx, ids)
     if nothing := [one for one in ids if not now.is_labelled(one) and one not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
     body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
-    return [
+    repeats = now.open_repeats(tx.now)
+    back = [one for one in ids if one in repeats and repeats[one].who == who]
+    given_back: dict[str, object] = {**body, "quantity": now.first_quantity, "labels": []}
+    return [Draft("withdrawn", given_back, name, who) for name in back] + [
         Draft("withdrawn", {**body, "quantity": quantity}, name, who)
         for name in ids
-        for quantity in _labelled_quantities(now, name) or [now.first_quantity]
+        for quantity in (now.labels_of(name) or [now.first_quantity])
+        if name not in back
     ]
 
 
-def _labelled_quantities(now: Ledger, name: str) -> list[str]:
-    return [one.quantity.name for one in now.quantities.values() if name in one.labels]
+def decide_undo(tx: Transaction, name: str, seq: int, who: str, note: str) -> list[Draft]:
+    """The event that withdraws the label of event `seq`, if it still counts; others stay."""
+    body = {"v": EVENT_BODY_VERSION, "note": note}
+    for quantity, labels in read_rows(tx, [name]).labels_of(name).items():
+        if any(one.seq == seq for one in labels):
+            named = {"labels": [seq]} if len(labels) > 1 else {}
+            return [Draft("withdrawn", {**body, "quantity": quantity, **named}, name, who)]
+    return []
 
 
 def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:

@@ -12,7 +12,7 @@ the event of the ask has kept.
 
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ from weal.active_learner import ActiveLearner
 from weal.campaign.config import seconds
 from weal.campaign.events import (
     EVENT_BODY_VERSION,
+    REPEATS,
     AskBody,
     AskedBody,
     PredictionBody,
@@ -34,7 +35,13 @@ from weal.campaign.ledger import Lease, Ledger
 from weal.campaign.rules import read_rows
 from weal.campaign.session import Session
 from weal.core.constants import INTERVAL_LEVEL
-from weal.diagnostics.explanation import Neighbour, brief, neighbours, sentences, usual_sd
+from weal.diagnostics.explanation import (
+    Neighbour,
+    brief,
+    neighbours,
+    sentences,
+    usual_sd,
+)
 from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
 from weal.goals.grammar import parse_goal
 from weal.learner.posterior_cache import PosteriorCache
@@ -43,6 +50,7 @@ from weal.learner.state import QuantityView, State
 from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event
 from weal.store.protocol import Transaction
+from weal.text import REPEAT_REASONS
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -71,9 +79,9 @@ def decide_leases(
     now = ledger
     if (tx.last, tx.hash) != (ledger.seq, ledger.hash):
         now = read_rows(tx, [offer.id for offer in offers])
-    out = {one.id for one in now.open_leases(tx.now)}
-    taken = out | now.labelled() | now.skipped.keys()
-    free = [offer for offer in offers if offer.id not in taken][: call.n]
+    taken = {one.id for one in now.open_leases(tx.now)} | now.skipped.keys()
+    left = [offer for offer in offers if offer.id not in taken]
+    free = [offer for offer in left if _is_as_chosen(offer, now, ledger)][: call.n]
     if len(free) < call.n:
         raise Conflict("another user has asked for the same rows; ask again")
     until = (tx.now + lease).isoformat()
@@ -85,6 +93,12 @@ def decide_leases(
         Draft("asked", body, offer.id, call.who, own)
         for offer, body, own in zip(free, bodies, keys, strict=True)
     ]
+
+
+def _is_as_chosen(offer: Suggestion, now: Ledger, ledger: Ledger) -> bool:
+    """Whether a row has no label, or for a repeat the same ones as when it was chosen."""
+    known = ledger.labels_of(offer.id) if offer.body["why"]["how"] in REPEATS else {}
+    return now.labels_of(offer.id) == known
 
 
 def _asked_body(body: SuggestionBody, until: str) -> AskedBody:
@@ -181,15 +195,28 @@ def predict_rows(
 
 
 def _reason(row: Mapping[str, Any], probability: float | None, state: State) -> ReasonBody:
+    is_repeat = row["id"] in state.view().labels.by_name
     found: ReasonBody = {
-        "how": "start" if row["why"] == "start" else "chosen",
+        "how": row["why"] if row["why"] == "start" or is_repeat else "chosen",
         "scores": row["scores"],
         "shares": row["shares"],
         "weights": row["acquisition_weights"],
     }
+    if is_repeat:
+        return {**found, "goal": state.settings.goal.text}
     if probability is None or found["how"] == "start":
         return found
     return {**found, "goal": state.settings.goal.text, "probability": probability}
+
+
+def goal_reason(why: ReasonBody) -> str | None:
+    """The reason of the goal at that time for a row, in words; None: it has none."""
+    if "goal" not in why:
+        return None
+    goal = parse_goal(why["goal"])
+    if why["how"] in REPEATS:
+        return REPEAT_REASONS[why["how"]].format(goal.set_text)
+    return goal.reason(why.get("probability"))
 
 
 MAX_ASK_RETRIES = 20  # of an ask that others were faster than
@@ -197,12 +224,13 @@ MAX_ASK_RETRIES = 20  # of an ask that others were faster than
 
 def ask(
     campaign: "Campaign", ledger: Ledger, n: int | None, who: str, lease: object, check: bool,
-    key: str | None = None, checks: int = 0,
+    key: str | None = None, checks: int = 0, repeats: bool = True,
 ) -> list[str]:  # fmt: skip
     """Ids of the rows that are leased now, or were by an earlier call with this key.
 
     `ledger` is the campaign as it was just read. `checks` is the number of rows drawn at random
-    that the same command asks for after these.
+    that the same command asks for after these. A row that has a label may be among them, for a
+    repeat, where `repeats` and the settings allow it.
     """
     out = timedelta(seconds=seconds(ledger.settings["lease"] if lease is None else lease))
     call = AskCall(_count(n), who, check, _length(lease), checks)
@@ -212,7 +240,7 @@ def ask(
     with campaign.store.turn(campaign.name):  # else concurrent calls choose the same rows
         if campaign.store.head(campaign.name)[0] != session.ledger.seq:  # others wrote meanwhile
             session = campaign.read_session()
-        events = _lease_rows(campaign, session, call, out, key)
+        events = _lease_rows(campaign, session, call, out, key, repeats)
     if events and events[-1].seq > campaign.last_ledger.seq:  # others wrote before these events
         campaign.read_ledger()
     with suppress(WealError):  # the rows are leased: a snapshot for next time may fail
@@ -257,12 +285,13 @@ def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
 
 
 def _lease_rows(
-    campaign: "Campaign", session: Session, call: AskCall, out: timedelta, key: str | None
-) -> tuple[Event, ...]:
+    campaign: "Campaign", session: Session, call: AskCall, out: timedelta, key: str | None,
+    repeats: bool,
+) -> tuple[Event, ...]:  # fmt: skip
     """Lease rows of the session's choice; read and choose again if others have taken too many."""
     spare = 0
     for left in reversed(range(MAX_ASK_RETRIES)):
-        found, common = _choose(session, campaign.store.now(), call, spare)
+        found, common = _choose(session, campaign.store.now(), call, spare, repeats)
         ledger = session.ledger
         try:
             return campaign.transact(
@@ -277,9 +306,11 @@ def _lease_rows(
 
 
 def _choose(
-    session: Session, now: datetime, call: AskCall, spare: int
+    session: Session, now: datetime, call: AskCall, spare: int, repeats: bool
 ) -> tuple[Sequence[Suggestion], AskBody | None]:
     state, beliefs = session.choosable(now), session.beliefs
+    allowed = repeats and session.ledger.settings.get("repeats", True)
+    state = replace(state, settings=replace(state.settings, repeats=allowed))
     if call.check:
         return draw_rows(state, beliefs, call.n, session.ledger.checks), None
     found, after = choose_rows(state, beliefs, call.n, spare)
@@ -332,6 +363,7 @@ class LeasedRow:
     near: tuple[Neighbour, ...]
     sentences: tuple[str, ...]
     brief: str = ""  # the main reason, in a few words
+    repeat: bool = False  # whether it has a label, and is to be measured again
 
     @property
     def why(self) -> str:
@@ -357,7 +389,7 @@ def _describe_lease(
 ) -> LeasedRow:  # fmt: skip
     body, why = lease.body, lease.body["why"]
     shares, expected = why.get("shares", {}), (body["mean"], body["sd"])
-    because = parse_goal(why["goal"]).reason(why.get("probability")) if "goal" in why else None
+    because = goal_reason(why)
     return LeasedRow(
         id=lease.id,
         row=session.pool.row(session.state.candidates.index[lease.id]),
@@ -374,4 +406,5 @@ def _describe_lease(
         near=near,
         sentences=tuple(sentences(quantity, why["how"], *expected, shares, near, usual, because)),
         brief=brief(quantity, why["how"], near, body["sd"], usual, because),
+        repeat=lease.is_repeat,
     )

@@ -33,6 +33,7 @@ class Settings(TypedDict, total=False):
     until: str | None
     cost: str | None
     outliers: bool | None
+    repeats: bool | None
     warp: str | None
     seed: int | None
     n_start: int | None
@@ -103,6 +104,11 @@ outliers = click.option(
     "--outliers/--no-outliers",
     default=None,
     help="Whether the model allows for wrong labels [default: yes].",
+)
+repeats = click.option(
+    "--repeats/--no-repeats",
+    default=None,
+    help="Whether a measured row may be asked again, where the goal gains by it [default: yes].",
 )
 warp = click.option(
     "--warp",

@@ -38,7 +38,8 @@ def sentences(
     """Sentences that explain why a candidate was asked.
 
     `how` is "check" (drawn at random), "by hand" (asked for by name), "start" (before the first
-    model) or "chosen", by functions with these shares; mean and sd are the prediction at that time,
+    model), "repeat" or "doubted" (it has a label, and is measured again) or "chosen", by functions
+    with these shares; mean and sd are the prediction at that time,
     `usual` the median sd of candidates; `because` is the reason of the goal, if it has one.
     """
     known = [] if mean is None or sd is None else [_expectation_sentence(quantity, mean, sd, usual)]
@@ -64,7 +65,7 @@ def brief(
     """
     if how == "check":
         first = text.CHECK.rstrip(".")
-    elif how == "chosen" and because:
+    elif because:
         first = because
     elif how == "start" or sd is None or not usual:
         first = text.START.rstrip(".")

@@ -94,12 +94,12 @@ def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]
     leases = {lease.id: lease for lease in ledger.open_leases(campaign.store.now())}
     for name in ids:
         words = "no longer out: the lease ended or was withdrawn"
-        if ledger.is_labelled(name):
-            words = "labelled since"
+        if name in leases:
+            words = f"out with {leases[name].who} now"
         elif name in ledger.skipped:
             words = "skipped since"
-        elif name in leases:
-            words = f"out with {leases[name].who} now"
+        elif ledger.is_labelled(name):
+            words = "labelled since"
         found.setdefault(words, []).append(name)
     return found
 
@@ -165,6 +165,7 @@ def _cell(value: object) -> str:
         "--key",
         help="A key of your choice: the same key again shows the same rows and asks for none.",
     ),
+    click.option("--no-repeats", is_flag=True, help="Ask for no row that is measured already."),
     line.scheduler,
     line.by,
 )
@@ -177,6 +178,7 @@ def ask(
     to: str | None,
     force: bool,
     key: str | None,
+    no_repeats: bool,
     scheduler: str | None,
     by: str | None,
     store: str | None,
@@ -185,10 +187,12 @@ def ask(
     """Suggest the next rows to measure, with predictions and reasons.
 
     The rows are reserved ("out") for the person who asks until they are labelled or the lease ends.
+    With a goal, a row that is measured already may be suggested for a repeat.
     """
-    if again and (n or checks or lease or key):
+    if again and (n or checks or lease or key or no_repeats):
         raise ValueError(
-            "--again shows the rows that are out; leave out -n, --check, --lease and --key"
+            "--again shows the rows that are out; leave out -n, --check, --lease, --key and "
+            "--no-repeats"
         )
     if to is not None:
         from weal.campaign.export import check_worksheet
@@ -204,7 +208,7 @@ def ask(
             before = campaign.read_ledger().open_leases(campaign.store.now())
             again_ = f"weal ask {shlex.quote(name)} --again"
             interrupts.explain(f"stopped; if rows were asked by then, `{again_}` shows them")
-            ids, late = _ask_rows(campaign, n, checks, lease, key)
+            ids, late = _ask_rows(campaign, n, checks, lease, key, not no_repeats)
             session = campaign.replay_session()
             out = [session.ledger.leases[one] for one in ids if one in session.ledger.leases]
             rows = explain(session, [lease for lease in out if lease.who == campaign.who])
@@ -217,11 +221,16 @@ def ask(
         if to is not None and rows:
             _write_worksheet(campaign, rows, to, force)
     if as_json:
-        show_json([{**asdict(row), "why": row.why} for row in rows])
+        show_json([_as_json(row) for row in rows])
     else:
         _show(rows, quantity, inputs, name, again)
     if late:
         raise late
+
+
+def _as_json(row: "LeasedRow") -> dict[str, object]:
+    found = {**asdict(row), "why": row.why}
+    return {key: value for key, value in found.items() if key != "repeat" or value}
 
 
 def _doubts(session: "Session") -> list[str]:
@@ -233,8 +242,9 @@ def _doubts(session: "Session") -> list[str]:
 
 
 def _ask_rows(
-    campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None
-) -> tuple[list[str], Exhausted | None]:
+    campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None,
+    repeats: bool,
+) -> tuple[list[str], Exhausted | None]:  # fmt: skip
     """The reserved ids, and the error if there were too few rows for --check."""
     from weal.campaign.idempotency import key_of_checks
     from weal.campaign.suggestions import ask, check_key
@@ -243,7 +253,7 @@ def _ask_rows(
     if key is not None:  # a key that cannot be used is refused before rows are reserved
         check_key(campaign, key, n, checks, lease)
     ledger = campaign.last_ledger
-    ids = ask(campaign, ledger, n, who, lease, False, key, checks) if n else []
+    ids = ask(campaign, ledger, n, who, lease, False, key, checks, repeats) if n else []
     own = None if key is None else key_of_checks(key)
     try:
         drawn = ask(campaign, ledger, checks, who, lease, True, own) if checks else []

@@ -69,6 +69,7 @@ class NewOptions(TableWords, Settings):
         help="Cost of a label: scores are divided by it (not random, igs, bald and entropies).",
     ),
     line.outliers,
+    line.repeats,
     line.warp,
     click.option("--seed", type=int, help="Seed of all random choices [default: 0]."),
     click.option("--n-start", type=int, help="Labels before the first model."),

@@ -122,7 +122,7 @@ def export(
 @command("Show or change its settings.", "weal settings alloys --lease 3d")
 @with_parameters(
     *(line.name, line.lease, line.acquisition, line.goal, line.until),
-    *(line.outliers, line.warp, line.by),
+    *(line.outliers, line.repeats, line.warp, line.by),
 )
 def settings(
     name: str, by: str | None, store: str | None, as_json: bool, **changes: Unpack[Settings]

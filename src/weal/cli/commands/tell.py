@@ -102,8 +102,9 @@ def _tell_one(
         [found], replace=details["replace"], repeat=details["repeat"], key=details["key"]
     )
     read_as = f" as {found.y}" if "," in value else ""
-    became = [f"{id_}: {value} {'saved' + read_as if kept.new else 'was saved before'}"]
-    for words in (*(kept.superseded or became), *kept.doubts):
+    again = " as a repeat, beside the label that the row has" if kept.repeated else ""
+    became = [f"{id_}: {value} {'saved' + read_as + again if kept.new else 'was saved before'}"]
+    for words in (*(kept.superseded or kept.unclear or became), *kept.doubts):
         say(words)
     if as_json:
         told = {"event": kept.seq, "labels": 1, "new": kept.new}
@@ -171,10 +172,20 @@ def withdraw(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Withdraw the labels of rows, or the lease of rows without a label."""
+    """Withdraw the labels of rows, or the lease of rows without a label.
+
+    A row that you have for a repeat is given back, and keeps its label.
+    """
+    from weal.campaign.label_input import distinct
+    from weal.campaign.rules import decide_withdrawals
+
     with open_for_command(name, store, by) as campaign:
-        campaign.withdraw(ids, note=note)
+        who, found = campaign.who, distinct(list(ids))
+        events = campaign.transact(lambda tx: decide_withdrawals(tx, found, who, note))
     _report_ids(ids, "withdrawn", as_json)
+    for id_ in [str(event.id) for event in events if "labels" in event.body]:
+        words = shlex.join(["weal", "withdraw", "--", name, id_])
+        say(f"{id_}: the repeat is withdrawn, and the label stays; `{words}` withdraws it")
 
 
 def _report_ids(ids: Sequence[str], what: str, as_json: bool) -> None:

@@ -9,7 +9,6 @@ saved; then all lines are saved, or none. Its content is its key, so that the sa
 changes nothing.
 """
 
-from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import quote
 
@@ -19,11 +18,10 @@ from weal.campaign.events import LedgerLabel
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import QuantityLedger
 from weal.campaign.plausibility import expected_in_event, judge_in_ledger
-from weal.campaign.rules import decide_withdrawals, read_rows
+from weal.campaign.rules import decide_undo
 from weal.errors import ReusedKey, UnknownId
 from weal.quantities.protocol import ExpectedLabel
-from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE, Draft
-from weal.store.protocol import Transaction
+from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.web.job_context import Arguments
 from weal.web.pages.campaigns import JobKey, form_key, store_upload
 from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
@@ -180,6 +178,7 @@ def _bench(context: CampaignRequest, focus: str, code: int = 200, /, **more: obj
         "focus": focus,
         "rows": context.rows([*ids, focus] if focus and focus not in ids else ids),
         "expected": _prediction_when_asked(context, focus) if focus else None,
+        "is_repeat": focus in context.ledger.open_repeats(context.now),
         "last": _last_label(context),
         "question": None,
         "wrong": None,
@@ -237,16 +236,9 @@ def _last_label(context: CampaignRequest) -> LedgerLabel | None:
 
 
 def _withdraw(context: CampaignRequest, id_: str, event: int) -> None:
-    """Withdraw the labels of a row if the label of that event still counts."""
-
-    def decide(transaction: Transaction) -> Sequence[Draft]:
-        now = read_rows(transaction, [id_])
-        labels = (one.labels.get(id_, ()) for one in now.quantities.values())
-        if all(told.seq != event for several in labels for told in several):
-            return []
-        return decide_withdrawals(transaction, [id_], context.who, "taken back at the bench")
-
-    context.server.store.transact(context.name, decide)
+    """Withdraw the label of that event if it still counts."""
+    store, note = context.server.store, "taken back at the bench"
+    store.transact(context.name, lambda tx: decide_undo(tx, id_, event, context.who, note))
 
 
 MAX_FILE_NAME_LETTERS = 80
