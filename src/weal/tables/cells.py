@@ -196,7 +196,7 @@ def read_typed_number(text: object, field: str, decimal_comma: bool = True) -> f
     value = float(written)
     if not math.isfinite(value):
         raise ValueError(f"{field} is {_quote(text)}, which is too large; check its unit")
-    if _is_rounded(written, value):
+    if is_rounded(written, value):
         raise ValueError(
             f"{field} is {_quote(text)}, which has more digits than can be kept: it would become "
             f"{short(int(value))}; round it ({value!r}), or write it in a larger unit"
@@ -204,7 +204,7 @@ def read_typed_number(text: object, field: str, decimal_comma: bool = True) -> f
     return value
 
 
-def _is_rounded(written: str, value: float) -> bool:
+def is_rounded(written: str, value: float) -> bool:
     """Whether a float rounds this whole number."""
     whole, _, rest = written.partition(".")
     if abs(value) < MAX_EXACT_INTEGER or rest.strip("0") or not whole.lstrip("+-").isdigit():

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from weal.tables.cells import MINUS, Numbers, read_numbers, short, some_of
+from weal.tables.cells import MINUS, Numbers, is_rounded, read_numbers, short, some_of
 from weal.tables.table_error import Remedy, TableError
 from weal.tables.units import are_convertible, canonical_unit, convert, is_known_unit
 
@@ -140,7 +140,8 @@ def read_label_cells(name: str, cells: Sequence[str], form: NumberForm) -> dict[
     except TableError:
         return {}
     values = zip(parsed, read.numbers, strict=True)
-    return {text: float(y) for text, y in values if y is not None and math.isfinite(y)}
+    found = {text: float(y) for text, y in values if y is not None and math.isfinite(y)}
+    return {text: y for text, y in found.items() if not is_rounded(text, y)}
 
 
 def _is_letter(one: _Parsed) -> bool:
