@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from weal.campaign.status import Estimate
+from weal.campaign.model_status import Estimate
 from weal.core.paper.acquisition import Belief
 from weal.diagnostics.random_baseline import RandomComparison
 from weal.diagnostics.stopping import LabelsToGoal, RecentChange

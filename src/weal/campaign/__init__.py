@@ -22,7 +22,7 @@ Read in this order:
     export                labels, predictions, candidates, events and worksheets as tables
     candidate_report      all that is known of one row
     contradiction_report  labels that contradict the others
-    status                progress, error estimates and advice; status_text: as text;
-                          status_cache: kept in the store
+    status                progress and advice; status_text: as text; status_cache: kept in the store
+    model_status          error estimates, coverage, noise, experts and inputs
     plots                 figures
 """

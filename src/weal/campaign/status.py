@@ -1,13 +1,11 @@
 r"""The status of a campaign: labels, error estimates, labels to check, advice on stopping.
 
     with weal.open_campaign("alloys") as campaign:
-        print(*campaign.status(goal=5.0).lines(), sep="\n")
+        print(*campaign.status(until="error < 5").lines(), sep="\n")
 
 Everything follows from the events and the clock of the store: the same events give the same
-status. Error estimates are those of `weal.diagnostics.error_trend`; what is made of them is in
-`stopping` and `weal.diagnostics.random_baseline`, what it sounds like in `status_text`.
-
-The labels of a campaign to look at again, with who told them and in which batch they came.
+status. What needs a model is in `model_status`, the advice in the goal and `until`, the text in
+`status_text`. Labels to check come with the person who told them and the batch they came in.
 """
 
 import math
@@ -24,24 +22,13 @@ from weal.campaign import status_text
 from weal.campaign.contradiction_report import find_contradictions
 from weal.campaign.goal_report import set_progress
 from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
+from weal.campaign.model_status import Estimate, ModelStatus, count_model_chosen, model_status
 from weal.campaign.session import Session, trend
 from weal.core.arrays import root_mean_square
-from weal.core.constants import INTERVAL_LEVEL
-from weal.diagnostics import effects, stopping
+from weal.diagnostics import stopping
 from weal.diagnostics.contradictions import Contradiction
-from weal.diagnostics.effects import columns_of
-from weal.diagnostics.error_trend import (
-    SEQUENTIAL_WINDOW_LABELS,
-    Coverage,
-    Trend,
-    coverage,
-    expected_error_inputs,
-    expected_error_size,
-)
-from weal.diagnostics.explanation import sample
-from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_out_levels, rms
-from weal.diagnostics.random_baseline import RandomComparison, compare_with_random
-from weal.diagnostics.stopping import LabelsToGoal, RecentChange
+from weal.diagnostics.error_trend import Coverage, Trend, coverage
+from weal.diagnostics.stopping import LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
 from weal.goals.grammar import goal_and_until, parse_goal, parse_until
 from weal.goals.learn import more_labels
@@ -50,7 +37,6 @@ from weal.goals.until import Until
 from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
-from weal.model.model import Model, in_units
 from weal.progress import Progress
 
 
@@ -92,11 +78,6 @@ def labels_by_call(own: QuantityLedger) -> dict[Hashable, Hashable]:
     }
 
 
-# "the last labels": this share of them, and so many at the least
-MIN_LAST_LABELS, LAST_SHARE = 5, 0.1
-MAX_EXPERTS_SHOWN = 4  # that are shown
-
-
 @dataclass(frozen=True, slots=True)
 class LeasedId:
     """A leased row."""
@@ -107,52 +88,12 @@ class LeasedId:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """An error estimate now, and its course: labels, and the error after them."""
-
-    now: float
-    course: tuple[tuple[int, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class RandomTest:
     """The test on rows drawn at random, predicted when they were asked."""
 
     n: int
     rmse: float
     error: float | None  # standard error of it
-
-
-@dataclass(frozen=True, slots=True)
-class Expert:
-    """An expert and its weight."""
-
-    weight: float
-    family: str
-    lengths: tuple[float, ...]  # in sds of the inputs: one, or one for each
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """The part of a status that needs a model."""
-
-    left_out: Estimate
-    baseline: float  # the same error when every label is guessed by the mean of the others
-    explained: float  # share of the variance of labels that left-out predictions explain
-    prequential: Estimate | None
-    expected: Estimate
-    expected_over: int  # candidates
-    window: int  # labels that the prequential error looks back on
-    left_out_coverage: Coverage
-    noise: float  # sd of a label's noise, as the model has found it
-    experts: tuple[Expert, ...]
-    acquisition: dict[str, float]
-    inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
-    change: RecentChange | None
-    random: RandomComparison | None
-    left_out_over: int  # labels that stand for all in leave-one-out
-    left_out_error: float | None  # standard error of it; None: all labels are looked at
-    expected_error: float | None  # the same of the expected error, by its candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +164,7 @@ def status(
     aim, stop = goal_in_force(ledger, goal, until)
     course = trend(session, progress, aim)
     missing = 0 if course else max(state.settings.n_start - len(view.labels), 1)
-    beliefs = _beliefs(session, aim, course, progress) if course else None
+    beliefs = model_status(session, aim, course, progress) if course else None
     left = ledger.rows - len(own.labels)
     error = stop.error if stop else None
     needed = (
@@ -259,7 +200,7 @@ def status(
         stopping=_stopping_lines(aim, stop, known, beliefs),
         suspects=doubted.labels,
         other_units=doubted.units,
-        chosen=_count_model_chosen(own),
+        chosen=count_model_chosen(own),
         compared=n,
         best_share=None if n is None else best_share(n),
         contradictions=find_contradictions(session) if course else (),
@@ -348,85 +289,6 @@ def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
     ends = [(past.told.y, past.body["low"], past.body["high"]) for past in foretold]
     inside = [low <= y <= high for y, low, high in ends if low is not None and high is not None]
     return coverage(sum(inside), len(inside)) if inside else None
-
-
-def _beliefs(session: Session, goal: Goal, course: Trend, progress: Progress | None) -> ModelStatus:
-    model, state = session.model(), session.state
-    t, n_start = len(model.trained.y), state.settings.n_start
-    X = sample(state, expected_error_size(state))
-    last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
-    which = averaged_labels(t)
-    inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
-    pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
-    chosen = _count_model_chosen(session.ledger.quantity()) > 0
-    guessed = baseline(model.scaling.means(model.trained.y))
-    return ModelStatus(
-        baseline=guessed,
-        explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
-        left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
-        prequential=_prequential(course),
-        expected=Estimate(course.now.expected, tuple((m.labels, m.expected) for m in course.marks)),
-        expected_over=course.candidates,
-        window=SEQUENTIAL_WINDOW_LABELS,
-        left_out_coverage=coverage(int(inside.sum()), len(inside)),
-        noise=_noise(model),
-        experts=_experts(model),
-        acquisition=state.omega,
-        inputs=_inputs(session),
-        change=stopping.change_by_last_labels(model, n_start, X, last),
-        random=compare_with_random(
-            model.trained, model.scaling, pool, state.settings.seed, goal.loss, progress
-        )
-        if chosen and goal.loss
-        else None,
-        left_out_over=len(inside),
-        left_out_error=course.now.left_out_error,
-        expected_error=_expected_error(session),
-    )
-
-
-def _expected_error(session: Session) -> float | None:
-    """The standard error of the expected error, if it is averaged over a sample of candidates."""
-    _, sd = session.model().predict(expected_error_inputs(session.state), return_std=True)
-    return rms(sd, session.ledger.rows)[1]
-
-
-def _count_model_chosen(own: QuantityLedger) -> int:
-    """The number of labels of rows that the model has chosen."""
-    return sum(past.body["why"]["how"] == "chosen" for past in own.foretold)
-
-
-def _prequential(course: Trend) -> Estimate | None:
-    at = [mark.labels for mark in course.marks]
-    known = [(n, error) for n in at if (error := course.prequential(n)) is not None]
-    return Estimate(known[-1][1], tuple(known)) if known else None
-
-
-def _noise(model: Model) -> float:
-    """The sd of the noise in the user's units, at the mean of the labels."""
-    var = model.noise_[:, None] ** 2
-    _, sd = in_units(model.trained, model.scaling, np.zeros_like(var), var)
-    return float(sd[0])
-
-
-def _inputs(session: Session) -> dict[str, float] | None:
-    """The importance of each column; levels of a category are summed."""
-    model, plan = session.model(), session.pool.plan
-    if not effects.has_input_importance(model):
-        return None
-    return effects.column_importance(model, columns_of(plan.names, plan))
-
-
-def _experts(model: Model) -> tuple[Expert, ...]:
-    best = np.argsort(-model.weights_, kind="stable")[:MAX_EXPERTS_SHOWN].tolist()
-    return tuple(
-        Expert(
-            float(model.weights_[m]),
-            model.dictionary_[m].family,
-            tuple(np.atleast_1d(model.dictionary_[m].length_scale).tolist()),
-        )
-        for m in best
-    )
 
 
 def _advice(goal: Goal, until: Until | None, known: GoalProgress, left: int, ledger: Ledger) -> str:

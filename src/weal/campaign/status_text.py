@@ -12,7 +12,8 @@ from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, 
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
-    from weal.campaign.status import Estimate, Expert, LeasedId, ModelStatus, Status
+    from weal.campaign.model_status import Estimate, Expert, ModelStatus
+    from weal.campaign.status import LeasedId, Status
     from weal.diagnostics.error_trend import Coverage
 
 

@@ -1,0 +1,156 @@
+"""What the model of a campaign says in its status: errors, coverage, noise, experts, inputs.
+
+The error estimates are those of `weal.diagnostics.error_trend`, each with its course over the
+labels; the comparison with random choice is that of `weal.diagnostics.random_baseline`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.campaign.ledger import QuantityLedger
+from weal.campaign.session import Session
+from weal.core.constants import INTERVAL_LEVEL
+from weal.diagnostics import effects, stopping
+from weal.diagnostics.effects import columns_of
+from weal.diagnostics.error_trend import (
+    SEQUENTIAL_WINDOW_LABELS,
+    Coverage,
+    Trend,
+    coverage,
+    expected_error_inputs,
+    expected_error_size,
+)
+from weal.diagnostics.explanation import sample
+from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_out_levels, rms
+from weal.diagnostics.random_baseline import RandomComparison, compare_with_random
+from weal.diagnostics.stopping import RecentChange
+from weal.goals.protocol import Goal
+from weal.model.model import Model, in_units
+from weal.progress import Progress
+
+# "the last labels": this share of them, and so many at the least
+MIN_LAST_LABELS, LAST_SHARE = 5, 0.1
+MAX_EXPERTS_SHOWN = 4  # that are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An error estimate now, and its course: labels, and the error after them."""
+
+    now: float
+    course: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expert:
+    """An expert and its weight."""
+
+    weight: float
+    family: str
+    lengths: tuple[float, ...]  # in sds of the inputs: one, or one for each
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """The part of a status that needs a model."""
+
+    left_out: Estimate
+    baseline: float  # the same error when every label is guessed by the mean of the others
+    explained: float  # share of the variance of labels that left-out predictions explain
+    prequential: Estimate | None
+    expected: Estimate
+    expected_over: int  # candidates
+    window: int  # labels that the prequential error looks back on
+    left_out_coverage: Coverage
+    noise: float  # sd of a label's noise, as the model has found it
+    experts: tuple[Expert, ...]
+    acquisition: dict[str, float]
+    inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
+    change: RecentChange | None
+    random: RandomComparison | None
+    left_out_over: int  # labels that stand for all in leave-one-out
+    left_out_error: float | None  # standard error of it; None: all labels are looked at
+    expected_error: float | None  # the same of the expected error, by its candidates
+
+
+def model_status(
+    session: Session, goal: Goal, course: Trend, progress: Progress | None
+) -> ModelStatus:
+    """The part of a status that the model of all labels says."""
+    model, state = session.model(), session.state
+    t, n_start = len(model.trained.y), state.settings.n_start
+    X = sample(state, expected_error_size(state))
+    last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
+    which = averaged_labels(t)
+    inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
+    pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
+    chosen = count_model_chosen(session.ledger.quantity()) > 0
+    guessed = baseline(model.scaling.means(model.trained.y))
+    return ModelStatus(
+        baseline=guessed,
+        explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
+        left_out=Estimate(course.now.left_out, tuple((m.labels, m.left_out) for m in course.marks)),
+        prequential=_prequential(course),
+        expected=Estimate(course.now.expected, tuple((m.labels, m.expected) for m in course.marks)),
+        expected_over=course.candidates,
+        window=SEQUENTIAL_WINDOW_LABELS,
+        left_out_coverage=coverage(int(inside.sum()), len(inside)),
+        noise=_noise(model),
+        experts=_experts(model),
+        acquisition=state.omega,
+        inputs=_inputs(session),
+        change=stopping.change_by_last_labels(model, n_start, X, last),
+        random=compare_with_random(
+            model.trained, model.scaling, pool, state.settings.seed, goal.loss, progress
+        )
+        if chosen and goal.loss
+        else None,
+        left_out_over=len(inside),
+        left_out_error=course.now.left_out_error,
+        expected_error=_expected_error(session),
+    )
+
+
+def _expected_error(session: Session) -> float | None:
+    """The standard error of the expected error, if it is averaged over a sample of candidates."""
+    _, sd = session.model().predict(expected_error_inputs(session.state), return_std=True)
+    return rms(sd, session.ledger.rows)[1]
+
+
+def count_model_chosen(own: QuantityLedger) -> int:
+    """The number of labels of rows that the model has chosen."""
+    return sum(past.body["why"]["how"] == "chosen" for past in own.foretold)
+
+
+def _prequential(course: Trend) -> Estimate | None:
+    at = [mark.labels for mark in course.marks]
+    known = [(n, error) for n in at if (error := course.prequential(n)) is not None]
+    return Estimate(known[-1][1], tuple(known)) if known else None
+
+
+def _noise(model: Model) -> float:
+    """The sd of the noise in the user's units, at the mean of the labels."""
+    var = model.noise_[:, None] ** 2
+    _, sd = in_units(model.trained, model.scaling, np.zeros_like(var), var)
+    return float(sd[0])
+
+
+def _inputs(session: Session) -> dict[str, float] | None:
+    """The importance of each column; levels of a category are summed."""
+    model, plan = session.model(), session.pool.plan
+    if not effects.has_input_importance(model):
+        return None
+    return effects.column_importance(model, columns_of(plan.names, plan))
+
+
+def _experts(model: Model) -> tuple[Expert, ...]:
+    best = np.argsort(-model.weights_, kind="stable")[:MAX_EXPERTS_SHOWN].tolist()
+    return tuple(
+        Expert(
+            float(model.weights_[m]),
+            model.dictionary_[m].family,
+            tuple(np.atleast_1d(model.dictionary_[m].length_scale).tolist()),
+        )
+        for m in best
+    )
