@@ -246,14 +246,16 @@ def test_failed_in_a_file_skips_the_repeat_and_keeps_the_label(tmp_path):
 
 
 def test_an_undo_takes_back_one_label_of_several():
-    from weal.campaign.rules import decide_undo
-
     with with_doubt() as one:
         one.ask()
         seq = one.tell(DOUBTED, 1.25)
-        one.transact(lambda tx: decide_undo(tx, DOUBTED, seq, "ann", "typo"))
+        for ids, event in (([DOUBTED, "r0"], seq), ("r0", seq), (DOUBTED, 1)):
+            with pytest.raises(ValueError, match="no label of"):
+                one.withdraw(ids, event=event)
+        one.withdraw(DOUBTED, event=seq, note="typo")
         assert labels_of(one, DOUBTED) == [WRONG]
-        one.transact(lambda tx: decide_undo(tx, DOUBTED, seq, "ann", "typo"))  # it is gone
+        with pytest.raises(ValueError, match="weal show"):
+            one.withdraw(DOUBTED, event=seq)  # it is gone
         assert labels_of(one, DOUBTED) == [WRONG]
         assert one.ask() == DOUBTED
 
@@ -318,6 +320,9 @@ def test_the_shell_says_that_a_row_is_a_repeat_and_saves_its_answer(shell):
     assert "--repeat" in said("tell", "lab", DOUBTED, "1.3", code=2).err
     with weal.open_campaign("lab", "weal.db") as one:
         assert labels_of(one, DOUBTED) == [WRONG, 1.25]
+        [_, told] = one.read_ledger().quantity().labels[DOUBTED]
+        said("withdraw", "lab", DOUBTED, "--event", str(told.seq))
+        assert labels_of(one, DOUBTED) == [WRONG]
 
 
 def test_a_setting_forbids_repeats_and_the_doubt_is_still_said(shell):

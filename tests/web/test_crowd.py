@@ -3,11 +3,15 @@
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import httpx
 import pytest
 
+import weal
 from soak import count
+from weal.campaign.idempotency import AskCall
+from weal.campaign.suggestions import Suggestion, decide_leases
 from weal.store.protocol import open_store
 from web.conftest import begin
 from web.visiting import Visitor
@@ -100,3 +104,26 @@ def test_a_label_that_is_taken_back_twice_is_withdrawn_once(ann, steel):
         assert ann.post("/c/steel/back", fields).is_redirect
     kinds = [(event.kind, event.id) for event in open_store(steel).read("steel")]
     assert kinds[-3:] == [("told", "A-1"), ("told", "A-2"), ("withdrawn", "A-2")]
+
+
+def test_a_repeat_is_shown_and_saved_as_one_and_undo_takes_back_it_alone(ann, steel):
+    why = {"how": "doubted", "goal": "maximise"}
+    body = {"mean": 3.0, "sd": 1.0, "low": 1.0, "high": 5.0, "check": False, "why": why}
+    with weal.open_campaign("steel", steel, by="ann") as one:
+        one.tell("A-1", 3.0)
+        ledger, call = one.read_ledger(), AskCall(1, "ann", check=False)
+        offers, lease = [Suggestion("A-1", body)], timedelta(days=1)
+        one.transact(lambda tx: decide_leases(tx, ledger, offers, call, lease, None))
+        page = ann.get("/c/steel/bench").text
+        assert '<span class="tag accent">repeat</span>' in page
+        assert "both labels are kept (saved: 3)" in page
+        form = ann.secret()
+        for _ in range(2):  # sent twice
+            assert ann.tell("steel", "A-1", "3", form, "k1").is_redirect
+        labels = one.read_ledger().quantity().labels
+        assert [told.y for told in labels["A-1"]] == [3.0, 3.0]
+        fields = ann.form("/c/steel/bench", "/c/steel/back")
+        for _ in range(2):
+            assert ann.post("/c/steel/back", fields).is_redirect
+        [told] = one.read_ledger().quantity().labels["A-1"]
+        assert told.seq == labels["A-1"][0].seq

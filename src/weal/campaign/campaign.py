@@ -916,7 +916,9 @@ class Campaign(CampaignLog):
         """
         _warn(skip_rows(self, distinct(ids), False, by or self.who, note, key).values())
 
-    def withdraw(self, ids: Any, *, by: str | None = None, note: str | None = None) -> None:
+    def withdraw(
+        self, ids: Any, *, by: str | None = None, note: str | None = None, event: int | None = None
+    ) -> None:
         """Withdraw the labels of rows, or the lease of rows without a label.
 
         A row that this person has for a repeat is given back, and keeps its label: withdraw it once
@@ -930,13 +932,15 @@ class Campaign(CampaignLog):
             Who is at work; None: who opened the campaign.
         note : str or None
             Kept with it.
+        event : int or None
+            Number of the event of one label of one row: other labels of the row stay. None: all.
 
         Raises
         ------
         UnknownId
             Where there is no such row.
         ValueError
-            Where one is neither labelled nor out.
+            Where one is neither labelled nor out, or the label of the event is not there.
 
         Examples
         --------
@@ -949,7 +953,7 @@ class Campaign(CampaignLog):
         0
         """
         found, who = distinct(ids), by or self.who
-        self.transact(lambda tx: rules.decide_withdrawals(tx, found, who, note))
+        self.transact(lambda tx: rules.decide_withdrawals(tx, found, who, note, event))
 
     def add(
         self, pool: Any, *, by: str | None = None, options: "TableOptions | None" = None

@@ -350,13 +350,21 @@ def _changed_since(now: Ledger, name: str, on: bool) -> str:
 
 
 def decide_withdrawals(
-    tx: Transaction, ids: Sequence[str], who: str, note: str | None
+    tx: Transaction, ids: Sequence[str], who: str, note: str | None, event: int | None = None
 ) -> list[Draft]:
-    """Events that withdraw labels or leases.
+    """Events that withdraw labels or leases; with `event`, the label of this event alone.
 
     A row that this person has for a repeat is given back, and keeps its label.
     """
     now = check_ids(tx, ids)
+    if event is not None:
+        drafts = decide_undo(tx, ids[0], event, who, note) if len(ids) == 1 else []
+        if not drafts:
+            raise ValueError(
+                f"event {event} is no label of {_some(ids)} that counts: `weal show NAME ID` lists "
+                "the events of a row"
+            )
+        return drafts
     if nothing := [one for one in ids if not now.is_labelled(one) and one not in now.leases]:
         raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
     body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
@@ -371,9 +379,9 @@ def decide_withdrawals(
     ]
 
 
-def decide_undo(tx: Transaction, name: str, seq: int, who: str, note: str) -> list[Draft]:
+def decide_undo(tx: Transaction, name: str, seq: int, who: str, note: str | None) -> list[Draft]:
     """The event that withdraws the label of event `seq`, if it still counts; others stay."""
-    body = {"v": EVENT_BODY_VERSION, "note": note}
+    body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
     for quantity, labels in read_rows(tx, [name]).labels_of(name).items():
         if any(one.seq == seq for one in labels):
             named = {"labels": [seq]} if len(labels) > 1 else {}

@@ -102,7 +102,10 @@ def _tell_one(
         [found], replace=details["replace"], repeat=details["repeat"], key=details["key"]
     )
     read_as = f" as {found.y}" if "," in value else ""
-    again = " as a repeat, beside the label that the row has" if kept.repeated else ""
+    undo = shlex.join(["weal", "withdraw", "--event", str(kept.seq), "--", campaign.name, id_])
+    again = (
+        f" as a repeat: the row keeps its label. `{undo}` takes it back" if kept.repeated else ""
+    )
     became = [f"{id_}: {value} {'saved' + read_as + again if kept.new else 'was saved before'}"]
     for words in (*(kept.superseded or kept.unclear or became), *kept.doubts):
         say(words)
@@ -163,10 +166,21 @@ def skip(
     'weal withdraw alloys A-0417 --note "wrong sample"',
     context_settings=VERBATIM,
 )
-@with_parameters(line.name, line.ids, line.note, line.by)
+@with_parameters(
+    line.name,
+    line.ids,
+    click.option(
+        "--event",
+        type=click.IntRange(min=1),
+        help="Only the label of this event, which `weal tell` has printed; others of the row stay.",
+    ),
+    line.note,
+    line.by,
+)
 def withdraw(
     name: str,
     ids: tuple[str, ...],
+    event: int | None,
     note: str | None,
     by: str | None,
     store: str | None,
@@ -181,9 +195,9 @@ def withdraw(
 
     with open_for_command(name, store, by) as campaign:
         who, found = campaign.who, distinct(list(ids))
-        events = campaign.transact(lambda tx: decide_withdrawals(tx, found, who, note))
+        written = campaign.transact(lambda tx: decide_withdrawals(tx, found, who, note, event))
     _report_ids(ids, "withdrawn", as_json)
-    for id_ in [str(event.id) for event in events if "labels" in event.body]:
+    for id_ in [str(one.id) for one in written if one.body.get("labels") == []]:
         words = shlex.join(["weal", "withdraw", "--", name, id_])
         say(f"{id_}: the repeat is withdrawn, and the label stays; `{words}` withdraws it")
 
