@@ -92,15 +92,21 @@ def laboratory(folder: Path) -> tuple[list[Task], dict[str, str]]:
 
 
 def _pool(name: str, number: int, path: Path, result: str, lowest: bool) -> Task:
+    points = pool_rows(path, result, lowest)
+    N, d = points.X.shape
+    title = f"{name}, {'minus ' if lowest else ''}{result}"
+    return pool_task(name, number, title, points, d, N, source="Olympus")
+
+
+def pool_rows(path: Path, result: str, lowest: bool) -> OwnRows:
+    """Inputs and results of a laboratory table; results are negated where small ones are good."""
     table = read_table(path)
     y = row_labels(table, result, row_ids(table, "id"))
     inputs = [column for column in table.columns if column not in {"id", *RESULTS}]
     types = {name: kind for name, kind in TYPES.items() if name in inputs}
     plan = make_table_plan(table, id_column="id", target=result, features=inputs, types=types)
     X = encode(plan, table)
-    points = OwnRows(X, -y if lowest else y, tuple(plan.names), result, path.name)
-    title = f"{name}, {'minus ' if lowest else ''}{result}"
-    return pool_task(name, number, title, points, X.shape[1], len(y), source="Olympus")
+    return OwnRows(X, -y if lowest else y, tuple(plan.names), result, path.name)
 
 
 def chosen_pools(options: argparse.Namespace) -> list[Task]:

@@ -11,13 +11,13 @@ Numerics are imported by the functions that compute: commands that only read a g
 
 The advice is to stop once the largest expected improvement was below LITTLE_GAIN sds of the labels
 twice running; `weal status` takes the earlier value over a sample of all rows, measured ones too.
-In 96 searches (12 results of laboratory tables, 8 starts from 10 random labels, up to 60 labels)
-this advice came 87 times, after 34 labels (median). The best label was then short of the best row
-by 3.6 % of the range of the results (mean; median 0.5 %, worst 30 %; mean after 60 labels 0.4 %),
-and by more than 2 % in 30 of the 87. Of 14 other rules (below 0.01, 0.003 or 0.001 sds, 2 to 10
-times running, over unmeasured rows), those that stop half of the searches are short by more than
-2 % in 18 to 32 % of them. No calibrated probability that a better row is left is known, so none is
-shown.
+In 96 searches (`benchmarks/stopping.py`: 12 results of laboratory tables, 8 starts from 10 random
+labels, up to 60 labels) this advice came 87 times, after 34 labels (median). The best label was
+then short of the best row by 3.6 % of the range of the results (mean; median 0.5 %, worst 30 %;
+mean after 60 labels 0.4 %), and by more than 2 % in 30 of the 87. Of 15 other rules (below 0.01,
+0.003 or 0.001 sds, 2 to 10 times running, over unmeasured rows), those that stop half of the
+searches are short by more than 2 % in 18 to 33 % of them. No calibrated probability that a better
+row is left is known, so none is shown.
 """
 
 from dataclasses import dataclass
