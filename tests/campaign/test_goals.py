@@ -190,6 +190,8 @@ def test_a_doubted_label_at_the_top_is_offered_for_a_repeat_in_status_and_ask(al
             pytest.skip("the model does not treat this label as wrong")
         assert found.members.doubted == (suspect,)
         assert found.advice.startswith(f"Measure {suspect} again first (--repeat)")
-    done = said("ask", "alloys")
+    done = said("ask", "alloys", "--no-repeats")
     assert f"measure {suspect} again first" in done.err
     assert "--repeat` saves the second label" in done.err
+    [row] = json.loads(said("ask", "alloys", "--json").out)
+    assert (row["id"], row["repeat"]) == (suspect, True)

@@ -65,14 +65,7 @@ def doubted_rows(session: Session, goal: Goal) -> tuple[str, ...]:
     view = session.view()
     if goal.set_text is None or not view.has_model:
         return ()
-    found = [str(name) for name in doubted_of_set(_with_goal(view, goal), session.beliefs)]
-    if goal.curve != "best":
-        return tuple(found)
-    _, best = _best_label(session, view, goal)
-    sign = -1.0 if goal.lowest else 1.0
-    labels = doubted_labels(view, session.model())
-    better = [str(name) for name, y in labels.items() if best is None or sign * y > sign * best]
-    return tuple(dict.fromkeys((*better, *found)))
+    return tuple(map(str, doubted_of_set(_with_goal(view, goal), session.beliefs)))
 
 
 def _with_goal(view: QuantityView, goal: Goal) -> QuantityView:

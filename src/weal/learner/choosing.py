@@ -22,7 +22,7 @@ The shortlist follows from the state in which the batch was opened, whether its 
 for at once or in turn.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -123,7 +123,10 @@ def _find_doubted(view: QuantityView, beliefs: PosteriorCache) -> int | None:
 
 
 def doubted_of_set(view: QuantityView, beliefs: PosteriorCache) -> list[Hashable]:
-    """Rows with one label, which is doubted, that enter or leave the set if it is right."""
+    """Rows with one label, which is doubted, that are best, enter or leave the set if it is right.
+
+    A row that would be the best one comes first, though it may be in the set as it is.
+    """
     pool, goal = view.candidates, view.settings.goal
     if goal.set_text is None or not view.has_model:
         return []
@@ -136,7 +139,20 @@ def doubted_of_set(view: QuantityView, beliefs: PosteriorCache) -> list[Hashable
     belief = belief_at(beliefs.posterior(view), at)
     here, y = np.searchsorted(at, rows), np.array(list(labels.values()))
     changes = doubted_members(goal, belief, here, y)
-    return [name for name, is_doubted in zip(labels, changes, strict=True) if is_doubted]
+    found = [name for name, is_doubted in zip(labels, changes, strict=True) if is_doubted]
+    return list(dict.fromkeys([*_better_than_all(view, labels), *found]))
+
+
+def _better_than_all(view: QuantityView, labels: Mapping[Hashable, float]) -> list[Hashable]:
+    """The rows with these doubted labels that are better than every other row, if it is so."""
+    goal = view.settings.goal
+    if goal.curve != "best":
+        return []
+    sign = -1.0 if goal.lowest else 1.0
+    known = [sign * np.mean([one.y for one in several])
+             for name, several in view.labels.by_name.items() if name not in labels]  # fmt: skip
+    best = max(known, default=-np.inf)
+    return [name for name, y in labels.items() if sign * y > best]
 
 
 def _rows_in_question(view: QuantityView, beliefs: PosteriorCache) -> NDArray[np.intp]:

@@ -14,7 +14,7 @@ laboratory tables found fewer of the ten best rows. The label must resolve MIN_R
 the least: labels without noise are not repeated.
 
 A label that is set aside as wrong is asked again first, once, if the set would be another one were
-it right: its row is then in the set and now is not, or the reverse.
+it right: its row is then in the set and now is not, or the reverse; or it would be the best label.
 """
 
 from collections.abc import Callable, Hashable
