@@ -29,14 +29,16 @@ def project():
 def without(monkeypatch):
     """Packages that are not there, or are there in another version."""
 
+    installed = importlib.metadata.version
+
     def change(**versions):
         def version(name):
             found = versions.get(name.replace("-", "_"), "")
             if found is None:
                 raise importlib.metadata.PackageNotFoundError(name)
-            return found or importlib.metadata.version(name)
+            return found or installed(name)
 
-        monkeypatch.setattr(doctor, "version", version)
+        monkeypatch.setattr(importlib.metadata, "version", version)
 
     return change
 
