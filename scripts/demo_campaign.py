@@ -105,7 +105,7 @@ def compare_with_random(folder: Path) -> str:
         told = [str(event.id) for event in campaign.events() if event.kind == "told"]
         first = told[:LABELLED]  # those of the table
         ids, X = session.pool.ids, session.pool.X
-        chosen = error(session.model.predict(X), ids)
+        chosen = error(session.model().predict(X), ids)
     y = {name: float(reactions.measure(name)) for name in ids}  # type: ignore[arg-type]
     free, others = [name for name in ids if name not in first], []
     for seed in range(DRAWS):
