@@ -13,7 +13,8 @@ def yield_of(recipe: np.ndarray) -> float:
     """Yield in % of a reaction at a temperature (C) and a time (min), as the lab would find."""
     temperature, minutes = recipe
     rate = np.exp(0.06 * (temperature - 90.0))
-    return 100.0 * np.exp(-0.002 * rate * minutes) * (1.0 - np.exp(-0.05 * rate * minutes))
+    share = np.exp(-0.002 * rate * minutes) * (1.0 - np.exp(-0.05 * rate * minutes))
+    return float(100.0 * share)
 
 
 def true_error(learner: ActiveLearner, recipes: np.ndarray, truth: np.ndarray) -> float:

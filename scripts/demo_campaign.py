@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from weal import ActiveLearner, open_campaign
 from weal.samples import path, reactions
@@ -32,8 +32,10 @@ def weal(line: str, folder: Path, quiet: bool = False) -> str:
         print(f"\n$ weal {line}", flush=True)
     command = [sys.executable, "-c", "from weal.cli.main import main; main()", *words]
     own = {"OMP_NUM_THREADS": "1", **os.environ, "WEAL_STORE": "sqlite:///weal.db"}
-    out = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} if quiet else {}
-    done = subprocess.run(command, cwd=folder, env=own, text=True, check=False, **out)
+    to = subprocess.PIPE if quiet else None
+    done = subprocess.run(
+        command, cwd=folder, env=own, text=True, check=False, stdout=to, stderr=to
+    )
     if done.returncode:
         if quiet:
             print(done.stderr, end="", file=sys.stderr)
@@ -49,7 +51,7 @@ def asked(folder: Path, how: str) -> list[Row]:
 
 def measure(ids: list[str], file: Path) -> list[float]:
     """The laboratory writes what it found for these rows to a file, and gives it back."""
-    found = [reactions.measure(name) for name in ids]
+    found = [cast(float, reactions.measure(name)) for name in ids]
     with file.open("w", encoding="utf-8", newline="") as out:
         lines = csv.writer(out)
         lines.writerow(["run", "yield"])
@@ -104,9 +106,10 @@ def compare_with_random(folder: Path) -> str:
         labels = session.ledger.quantity().labels
         told = [str(event.id) for event in campaign.events() if event.kind == "told"]
         first = told[:LABELLED]  # those of the table
-        ids, X = session.pool.ids, session.pool.X
+        pool = session.state.candidates
+        ids, X = [str(name) for name in pool.ids], pool.inputs_at(slice(None))
         chosen = error(session.model().predict(X), ids)
-    y = {name: float(reactions.measure(name)) for name in ids}  # type: ignore[arg-type]
+    y = {name: cast(float, reactions.measure(name)) for name in ids}
     free, others = [name for name in ids if name not in first], []
     for seed in range(DRAWS):
         drawn = random.Random(seed).sample(free, len(labels) - len(first))

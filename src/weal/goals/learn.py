@@ -128,15 +128,7 @@ class Learn:
 
     def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
         """The error that random choice would probably have given."""
-        if found is None:
-            return []
-        ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
-        ratio = number(found.ratio, 2)
-        did = "have done as well" if ratio == "1" else f"have given {ratio} times the error"
-        return [
-            f"{found.labels} rows picked at random would probably {did} ({ends})",
-            f"(both replayed on {found.draws} functions drawn from the model)",
-        ]
+        return replay_lines(found, "have given {} times the error")
 
     def reach_text(self, reach: str) -> str:
         """There is no level."""
@@ -153,6 +145,18 @@ def _root_mean_square_error(mean: "Array", truth: "Array") -> float:
 
     spread = float(truth.max() - truth.min())
     return float(max(root_mean_square(mean - truth), MIN_ERROR_SHARE * (spread or 1.0)))
+
+
+def replay_lines(found: "RandomComparison | None", worse: str) -> list[str]:
+    """The comparison with random choice, in lines for `weal status`; {} in `worse`: the ratio."""
+    if found is None:
+        return []
+    ends, ratio = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}", number(found.ratio, 2)
+    did = "have done as well" if ratio == "1" else worse.format(ratio)
+    return [
+        f"{found.labels} rows picked at random would probably {did} ({ends})",
+        f"(both replayed on {found.draws} functions drawn from the model)",
+    ]
 
 
 def too_early(missing: int) -> str:

@@ -15,7 +15,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
 from weal.goals.best import doubted_lines, repeat_first
-from weal.goals.learn import too_early
+from weal.goals.learn import replay_lines, too_early
 from weal.goals.protocol import NOT_AT_RANDOM, CurveKind, GoalProgress, Loss, SetProgress
 from weal.text import about, number, with_probability
 
@@ -184,15 +184,7 @@ class Threshold:
 
     def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:
         """The rows on the wrong side that random choice would have left."""
-        if found is None:
-            return []
-        ends = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}"
-        ratio = number(found.ratio, 2)
-        did = "have done as well" if ratio == "1" else f"have left {ratio} times as many wrong"
-        return [
-            f"{found.labels} rows picked at random would probably {did} ({ends})",
-            f"(both replayed on {found.draws} functions drawn from the model)",
-        ]
+        return replay_lines(found, "have left {} times as many wrong")
 
     def reason(self, probability: float | None) -> str | None:
         """The reason for a chosen row, after "because"."""
