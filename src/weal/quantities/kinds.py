@@ -13,6 +13,7 @@ from weal.quantities.number import Number
 from weal.quantities.protocol import Quantity, QuantityBody
 
 KINDS = {"number": Number}  # by the tag of the JSON form
+WORKED = "worked"  # name of the pass/fail quantity of runs that may fail
 UNNAMED = "value"  # name of a quantity that users did not name, and its column in worksheets
 _NAME_WITH_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*", re.DOTALL)
 

@@ -21,7 +21,13 @@ import math
 from dataclasses import dataclass
 from numbers import Real
 
-from weal.quantities.protocol import ExpectedLabel, Implausible, LabelRange, QuantityBody
+from weal.quantities.protocol import (
+    ExpectedLabel,
+    Implausible,
+    LabelRange,
+    Quantity,
+    QuantityBody,
+)
 from weal.tables.cells import read_typed_number
 from weal.text import number, plus_minus, shorten
 
@@ -158,6 +164,24 @@ class Number:
     def from_model(self, value: float) -> float:
         """The number itself."""
         return value
+
+    @property
+    def is_binary(self) -> bool:
+        """False: labels are numbers."""
+        return False
+
+    @property
+    def label_noise(self) -> float:
+        """0: the model estimates the noise."""
+        return 0.0
+
+    def parts(self) -> tuple[Quantity, ...]:
+        """Itself."""
+        return (self,)
+
+    def part_labels(self, label: float) -> tuple[float, ...]:
+        """The label itself."""
+        return (label,)
 
     def to_json(self) -> QuantityBody:
         """The quantity as JSON; bounds are in it only where there are some."""

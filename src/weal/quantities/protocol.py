@@ -9,6 +9,9 @@
 A label is a float for every kind: a kind of words reads each word as a code and formats the code as
 the word. The model sees `to_model(label)`. A quantity is a frozen value, reads no store, model or
 pool, and needs the standard library only: `weal tell` starts no numerics.
+
+Each of its `parts` has a model. A number is one part, itself, and so is pass/fail; classes have a
+pass/fail part for each level (one against the rest).
 """
 
 from dataclasses import dataclass
@@ -121,6 +124,20 @@ class Quantity(Protocol):
 
     def from_model(self, value: float) -> float:
         """The label that a model sees as this value: the inverse of `to_model`."""
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether labels are pass or fail: the model sees +1 and -1, and gives P(pass)."""
+
+    @property
+    def label_noise(self) -> float:
+        """Standard deviation of the noise of every label as the model sees it; 0: not known."""
+
+    def parts(self) -> "tuple[Quantity, ...]":
+        """The quantities that have a model of their own; itself alone for most kinds."""
+
+    def part_labels(self, label: float) -> tuple[float, ...]:
+        """The label of each part, for a label of this quantity."""
 
     def to_json(self) -> QuantityBody:
         """The quantity as JSON; `kinds.quantity_from_json` reads it."""
