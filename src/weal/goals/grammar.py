@@ -1,4 +1,4 @@
-"""The texts of goals and stop conditions, read by one small parser.
+"""The texts of goals and stop conditions; `weal.conditions` reads the latter.
 
     goal    learn | maximise | minimise | best 10 | lowest 10 | above 7.5 | below 3 |
             between 40 and 60
@@ -15,11 +15,12 @@ from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import cast
 
+from weal.conditions import Comparison, parse_condition
 from weal.goals.best import Best, Maximise, Minimise
 from weal.goals.learn import Learn
 from weal.goals.protocol import Goal
 from weal.goals.threshold import Above, Below, Between
-from weal.goals.until import LARGEST, RELATIONS, Relation, Until, Watched, until_error
+from weal.goals.until import LARGEST, Relation, Until, Watched, until_error
 
 MAX_TEXT = 200  # characters
 GOAL_EXAMPLES = (
@@ -33,7 +34,7 @@ _TOKEN = re.compile(
 )
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
-_SIGNS: dict[str, Relation] = {"<": "<", "<=": "<", "=": "=", "==": "=", ">": ">", ">=": ">"}
+_SIGNS: dict[str, Relation] = {"<": "<", "<=": "<", "=": "=", ">": ">", ">=": ">"}
 _WATCHED: dict[str, Watched] = {
     "error": "error", "labels": "labels", "label": "labels", "best": "best"
 }  # fmt: skip
@@ -68,16 +69,18 @@ def parse_until(given: object) -> Until | None:
         raise ValueError(f"until is {given!r}; it is a text: {UNTIL_EXAMPLES}")
     if given.strip().lower() in ("", "never"):
         return None
-    word, rest = _first_word(given, "until", UNTIL_EXAMPLES)
-    watched = _WATCHED.get(word)
-    if watched is None:
-        raise ValueError(_unknown("until", given, word, list(RELATIONS), UNTIL_EXAMPLES))
-    relation = _SIGNS.get(rest[0]) if rest else None
-    if relation is None or len(rest) != 2:
-        raise ValueError(f"until is {given!r}; write {UNTIL_EXAMPLES}")
-    if watched == "labels" and relation == ">":
+    _check_length(given, "until", UNTIL_EXAMPLES)
+    found = parse_condition(given.lower(), _WATCHED, "until", UNTIL_EXAMPLES)
+    part = found.parts[0]
+    if len(found.parts) > 1 or not isinstance(part, Comparison):
+        raise ValueError(f"until is {given!r}; write one of {UNTIL_EXAMPLES}")
+    part = part.flipped() if part.right.names else part
+    watched, value, relation = part.left.text, part.right.constant, _SIGNS[part.relation]
+    if watched not in _WATCHED or value is None:
+        raise ValueError(f"until is {given!r}; write one of {UNTIL_EXAMPLES}")
+    if _WATCHED[watched] == "labels" and relation == ">":
         relation = "="
-    return Until(watched, relation, _number(rest[1], "until", given))
+    return Until(_WATCHED[watched], relation, value)
 
 
 def goal_and_until(goal: object, until: object) -> tuple[Goal | None, Until | None]:
@@ -116,12 +119,16 @@ def error_of(goal: object) -> float | None:
 
 def _first_word(given: str, what: str, examples: str) -> tuple[str, list[str]]:
     """The first word, in small letters, and the other parts of a text."""
-    if len(given) > MAX_TEXT:
-        raise ValueError(f"{what} has more than {MAX_TEXT} characters; write {examples}")
+    _check_length(given, what, examples)
     found = [match.group().strip() for match in _TOKEN.finditer(given)]
     if not found:
         raise ValueError(f"{what} is empty; write {examples}")
     return found[0].lower(), [part.lower() for part in found[1:]]
+
+
+def _check_length(given: str, what: str, examples: str) -> None:
+    if len(given) > MAX_TEXT:
+        raise ValueError(f"{what} has more than {MAX_TEXT} characters; write {examples}")
 
 
 def _unknown(what: str, given: str, word: str, words: Sequence[str], examples: str) -> str:
