@@ -20,6 +20,7 @@ searches are short by more than 2 % in 18 to 33 % of them. No calibrated probabi
 row is left is known, so none is shown.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING
@@ -84,6 +85,14 @@ class Best:
         if self.extreme:
             return {"kind": self.text, "text": self.text}
         return {"kind": "lowest" if self.lowest else "best", "text": self.text, "k": self.k}
+
+    def scored(self, quantities: Sequence[str]) -> Sequence[str]:
+        """The first one."""
+        return quantities[:1]
+
+    def weight(self, quantity: str) -> float:
+        """1: all count the same."""
+        return 1.0
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""

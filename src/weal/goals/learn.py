@@ -5,6 +5,7 @@ neither moved predictions (by LITTLE_MOVED of their uncertainty) nor cut the exp
 LITTLE_GAINED of it).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,6 +50,14 @@ class Learn:
     def to_dict(self) -> dict[str, object]:
         """The goal as JSON: kind, text, and its numbers."""
         return {"kind": "learn", "text": self.text}
+
+    def scored(self, quantities: Sequence[str]) -> Sequence[str]:
+        """All of them."""
+        return quantities
+
+    def weight(self, quantity: str) -> float:
+        """1: all count the same."""
+        return 1.0
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""

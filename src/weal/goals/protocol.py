@@ -7,7 +7,7 @@ everywhere. A goal is a frozen value, works on plain numbers, and reads no store
 When to stop is apart from it (`until`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -79,6 +79,12 @@ class Goal(Protocol):
 
     def to_dict(self) -> dict[str, object]:
         """The goal as JSON: kind, text, and its numbers."""
+
+    def scored(self, quantities: Sequence[str]) -> Sequence[str]:
+        """The measured quantities, of these, that rows are scored for; the first one leads."""
+
+    def weight(self, quantity: str) -> float:
+        """The weight of a quantity in the sum of the scores of several."""
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""

@@ -10,6 +10,7 @@ times as many were found, and it is shown with that range.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import TYPE_CHECKING, Literal
@@ -74,6 +75,14 @@ class Threshold:
         ends = {"low": self.low, "high": self.high}
         found = {name: value for name, value in ends.items() if math.isfinite(value)}
         return {"kind": self.kind, "text": self.text, **found}
+
+    def scored(self, quantities: Sequence[str]) -> Sequence[str]:
+        """The first one."""
+        return quantities[:1]
+
+    def weight(self, quantity: str) -> float:
+        """1: all count the same."""
+        return 1.0
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""
