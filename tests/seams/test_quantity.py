@@ -11,23 +11,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weal.quantities.classes import Classes
+from weal.quantities.grades import Grades
 from weal.quantities.kinds import (
     KINDS,
     UNNAMED,
     find_quantity,
     quantity_from_json,
     quantity_of_column,
+    with_bounds,
 )
 from weal.quantities.number import LARGEST_LABEL, Number
+from weal.quantities.pass_fail import PassFail
 from weal.quantities.protocol import ExpectedLabel, LabelRange
 
 HOSTILE = "x\ny [<b>%s</b>{0}] \N{RIGHT-TO-LEFT OVERRIDE}"
-QUANTITIES = {
+NUMBERS = {
     "a column with a unit": quantity_of_column("hardness [HV]"),
     "without a name": quantity_of_column(None),
     "with bounds": Number("yield", "%", "yield (%)", low=-1e9, high=1e300),
     "a hostile name": quantity_of_column(HOSTILE),
 }
+WORDS = {
+    "pass or fail": PassFail("crystallised", "crystallised"),
+    "pass or fail in other words": PassFail("Kristalle", "Kristalle?", ("ja", "j"), ("nein",)),
+    "pass or fail the other way round": PassFail("defect", "defect", ("no",), ("yes",)),
+    "without a name, pass or fail": PassFail(UNNAMED),
+    "classes": Classes("phase", "phase [-]", ("fcc", "bcc", "hcp")),
+    "classes that differ in case": Classes("metal", "metal", ("Co", "CO", "co, solid")),
+    "classes with hostile names": Classes("a", HOSTILE, (HOSTILE.strip(), "{x}", "%s", "'; --")),
+    "grades": Grades("grade", "grade", ("low", "medium", "high")),
+    "scores": Grades("quality", "quality (3 to 8)", ("3", "4", "5", "6", "7", "8")),
+}
+QUANTITIES = NUMBERS | WORDS
+every_number = pytest.mark.parametrize("quantity", NUMBERS.values(), ids=NUMBERS)
+every_words = pytest.mark.parametrize("quantity", WORDS.values(), ids=WORDS)
 every_quantity = pytest.mark.parametrize("quantity", QUANTITIES.values(), ids=QUANTITIES)
 LABELS = [0.0, 1.5, 312.4567, 1e-300, 5e-324, 1e299, 0.1 + 0.2, 123456789.0]
 WRONG = [math.nan, math.inf, -math.inf, "nan", "inf", "1e400", "yes", "", " ", None, True, [1.0]]
@@ -53,7 +71,7 @@ def test_json_gives_it_back(quantity):
     assert body["kind"] == quantity.kind
 
 
-@every_quantity
+@every_number
 @pytest.mark.parametrize("label", LABELS)
 def test_what_it_formats_in_full_it_reads_again(quantity, label):
     text = quantity.format(label, 17)
@@ -62,7 +80,7 @@ def test_what_it_formats_in_full_it_reads_again(quantity, label):
     assert quantity.check(label, "A-7") == label
 
 
-@every_quantity
+@every_number
 @given(label=st.floats(-1e9, 1e9))
 def test_few_digits_stay_near(quantity, label):
     read = quantity.read(quantity.format(label), "A-7")
@@ -70,7 +88,7 @@ def test_few_digits_stay_near(quantity, label):
     assert quantity.format(read) == quantity.format(label)
 
 
-@every_quantity
+@every_number
 @pytest.mark.parametrize("wrong", WRONG)
 def test_what_is_no_label_is_refused_with_a_way_out(quantity, wrong):
     for read in (quantity.read, quantity.check):
@@ -79,7 +97,7 @@ def test_what_is_no_label_is_refused_with_a_way_out(quantity, wrong):
         assert any(word in str(refused.value) for word in ("; write", "; check", "; to leave"))
 
 
-@every_quantity
+@every_number
 def test_beyond_the_largest_label_the_unit_is_asked_for(quantity):
     for typed in ("2e300", -2e300, 10**400):
         with pytest.raises(ValueError, match="; check its"):
@@ -87,7 +105,7 @@ def test_beyond_the_largest_label_the_unit_is_asked_for(quantity):
     assert LARGEST_LABEL == 1e300
 
 
-@every_quantity
+@every_number
 def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(quantity):
     assert quantity.read("12,5", decimal_comma=True) == 12.5
     with pytest.raises(ValueError, match=r"write it with a decimal point: 12\.5"):
@@ -98,7 +116,7 @@ def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(quantity):
         quantity.check("1,5", "A-7")
 
 
-@every_quantity
+@every_number
 def test_numbers_of_numpy_and_others_are_numbers(quantity):
     for value in (np.float32(0.5), np.int64(3), np.array(2.5), Fraction(1, 2)):
         if not isinstance(value, Fraction):
@@ -107,7 +125,7 @@ def test_numbers_of_numpy_and_others_are_numbers(quantity):
             assert quantity.check(value, "A-7") == float(value)
 
 
-@every_quantity
+@every_number
 def test_noise_is_a_standard_deviation(quantity):
     assert quantity.read_noise("0.5", "A-7") == 0.5
     for wrong in ("-1", "nan", "1e301", "much"):
@@ -115,7 +133,7 @@ def test_noise_is_a_standard_deviation(quantity):
             quantity.read_noise(wrong, "A-7")
 
 
-@every_quantity
+@every_number
 @pytest.mark.parametrize("label", [*LABELS, -1e9])
 def test_the_model_gives_back_what_it_was_given(quantity, label):
     value = quantity.to_model(label)
@@ -137,10 +155,11 @@ def test_predictions_are_one_short_line(quantity):
     for mean, sd in ((312.4567, 18.23), (0.0, 0.0), (1e-300, 1e-301), (-1e299, 1e298)):
         text = quantity.format_prediction(mean, sd)
         assert "nan" not in text
-        assert len(text) < 40
+        assert text == " ".join(text.split())
+        assert len(text) < 60
 
 
-@every_quantity
+@every_number
 def test_judging_needs_others_or_a_prediction_and_says_why(quantity):
     assert quantity.judge(1e5, None, None) is None
     assert quantity.judge(1e5, None, LabelRange(2, 1.0, 2.0)) is None
@@ -151,6 +170,67 @@ def test_judging_needs_others_or_a_prediction_and_says_why(quantity):
     ):
         assert str(found).startswith("31.2 is far from")
         assert (found.y, found.mean) in ((31.2, 312.0), (31.2, None))
+
+
+@every_words
+def test_a_word_is_read_as_its_code_and_shown_again(quantity):
+    assert len(quantity.words) >= 2
+    for code, word in enumerate(quantity.words):
+        assert quantity.read(word, "A-7") == quantity.check(f" {word} ", "A-7") == code
+        assert quantity.format(float(code), 17) == word
+        model = quantity.to_model(float(code))
+        assert isinstance(model, float)
+        assert quantity.from_model(model) == code
+
+
+@every_words
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, "maybe", "", " ", None, [1.0], 0.7, 1e300])
+def test_what_is_no_word_is_refused_with_the_words_and_the_option(quantity, wrong):
+    for read in (quantity.read, quantity.check):
+        with pytest.raises(ValueError, match=r"of '?A-7'? is") as refused:
+            read(wrong, "A-7")
+        assert "; write" in str(refused.value)
+        assert "--type '" in str(refused.value)
+        assert "\n" not in str(refused.value)
+    with pytest.raises(ValueError, match="; write"):
+        quantity.read(wrong)
+
+
+@every_words
+def test_words_have_neither_noise_nor_bounds(quantity):
+    assert quantity.low is quantity.high is None
+    with pytest.raises(ValueError, match=r"the noise of A-7 .* leave the noise out"):
+        quantity.read_noise("0.5", "A-7")
+    with pytest.raises(ValueError, match="leave the bounds out"):
+        with_bounds(quantity, 0.0, None)
+    assert with_bounds(quantity, None, None) == quantity
+
+
+@every_words
+def test_words_are_judged_by_a_prediction_only(quantity):
+    last = float(len(quantity.words) - 1)
+    assert quantity.judge(last, None, LabelRange(9, 0.0, 0.0)) is None
+    unsure = tuple([1.0 / len(quantity.words)] * len(quantity.words))
+    assert quantity.judge(last, ExpectedLabel(0.5 * last, 0.0, last, unsure), None) is None
+    sure = (0.999, *[0.001 / last] * int(last))
+    found = quantity.judge(last, ExpectedLabel(0.001, 0.0, 0.002, sure), None)
+    assert (found is None) == (quantity.kind == "grades" and last < 2)
+    assert str(found).startswith(quantity.words[-1])
+    assert found.y == last
+
+
+@every_quantity
+def test_each_part_has_a_label_for_each_label(quantity):
+    parts = quantity.parts()
+    assert len({part.name for part in parts}) == len(parts)
+    assert parts == (quantity,) or all(part.is_binary for part in parts)
+    for code in range(len(quantity.words)):
+        labels = quantity.part_labels(float(code))
+        assert len(labels) == len(parts)
+        assert len(parts) == 1 or labels.index(1.0) == code == sum(
+            n * y for n, y in enumerate(labels)
+        )
+    assert all(part.label_noise > 0.0 for part in parts) == bool(quantity.words)
 
 
 def test_bounds_are_kept():
@@ -191,6 +271,6 @@ def test_a_quantity_is_found_by_its_name():
 
 
 def test_a_kind_of_a_later_version_is_refused_with_words():
-    body = {**Number("crystallised").to_json(), "kind": "pass/fail"}
-    with pytest.raises(ValueError, match=r"'pass/fail', which this version .* install a newer"):
+    body = {**Number("crystallised").to_json(), "kind": "curve"}
+    with pytest.raises(ValueError, match=r"'curve', which this version .* install a newer"):
         quantity_from_json(body)

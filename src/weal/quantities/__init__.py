@@ -1,4 +1,5 @@
 """Quantities: how labels are read, checked, judged, shown, drawn and given to a model.
 
-`protocol` is the seam, `number` its first kind; `kinds` makes quantities from columns and JSON.
+`protocol` is the seam; `number`, `pass_fail`, `classes` and `grades` are its kinds; `kinds` makes
+quantities from columns and JSON, `declarations` from `--type` texts and values.
 """

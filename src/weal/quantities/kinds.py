@@ -5,14 +5,22 @@ conformance suite.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from weal.errors import UnreadableFile
+from weal.quantities.classes import Classes
+from weal.quantities.grades import Grades
 from weal.quantities.number import Number
+from weal.quantities.pass_fail import PassFail
 from weal.quantities.protocol import Quantity, QuantityBody
 
-KINDS = {"number": Number}  # by the tag of the JSON form
+KINDS: Mapping[str, Callable[[QuantityBody], Quantity]] = {  # by the tag of the JSON form
+    "number": Number.from_json,
+    "pass_fail": PassFail.from_json,
+    "classes": Classes.from_json,
+    "grades": Grades.from_json,
+}
 WORKED = "worked"  # name of the pass/fail quantity of runs that may fail
 UNNAMED = "value"  # name of a quantity that users did not name, and its column in worksheets
 _NAME_WITH_UNIT = re.compile(r"(.+?)\s*[\[(]([^\[\]()]+)[\])]\s*", re.DOTALL)
@@ -30,11 +38,20 @@ def quantity_of_column(column: str | None) -> Quantity:
     >>> quantity_of_column(None).name
     'value'
     """
+    return Number(*name_and_unit(column), column)
+
+
+def name_and_unit(column: str | None) -> tuple[str, str]:
+    """The name of the quantity in a column, and the unit that the name of the column ends in.
+
+    >>> name_and_unit("hardness [HV]"), name_and_unit(None)
+    (('hardness', 'HV'), ('value', ''))
+    """
     if column is None or not column.strip():
-        return Number(UNNAMED, column=column)
+        return UNNAMED, ""
     found = _NAME_WITH_UNIT.fullmatch(column)
     name, unit = (found[1].strip(), found[2].strip()) if found else (column.strip(), "")
-    return Number(name or column.strip(), unit, column)
+    return name or column.strip(), unit
 
 
 def with_bounds(quantity: Quantity, low: float | None, high: float | None) -> Quantity:
@@ -43,6 +60,11 @@ def with_bounds(quantity: Quantity, low: float | None, high: float | None) -> Qu
     >>> with_bounds(quantity_of_column("yield [%]"), 0.0, 100.0).high
     100.0
     """
+    if quantity.words and (low is not None or high is not None):
+        raise ValueError(
+            f"{quantity.name} has words for labels, and bounds are for numbers; leave the bounds "
+            f"out, or declare it a number: --type '{quantity.column or quantity.name}=number'"
+        )
     body = quantity.to_json()
     if low is not None:
         body["low"] = low
@@ -58,9 +80,7 @@ def quantity_from_json(body: QuantityBody) -> Quantity:
             f"{body['name']!r} is a quantity of the kind {body['kind']!r}, which this version of "
             f"weal does not know (it knows {', '.join(KINDS)}); install a newer version of weal"
         )
-    return KINDS[body["kind"]](
-        body["name"], body["unit"], body["column"], body.get("low"), body.get("high")
-    )
+    return KINDS[body["kind"]](body)
 
 
 def find_quantity(quantities: Mapping[str, T], name: str | None = None) -> T:

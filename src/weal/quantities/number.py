@@ -19,7 +19,6 @@ that vary by a seventh are found. Logs are needed because a tenth often lies wit
 
 import math
 from dataclasses import dataclass
-from numbers import Real
 
 from weal.quantities.protocol import (
     ExpectedLabel,
@@ -28,6 +27,7 @@ from weal.quantities.protocol import (
     Quantity,
     QuantityBody,
 )
+from weal.quantities.words import AXIS_LETTERS, as_float
 from weal.tables.cells import read_typed_number
 from weal.text import number, plus_minus, shorten
 
@@ -35,7 +35,6 @@ LARGEST_LABEL = 1e300  # beyond, sums, differences and intervals overflow a floa
 FAR_HALF_WIDTHS = 4.0  # half widths of the predicted interval
 FAR_RANGES = 3.0  # ranges of the other labels
 MIN_OTHER_LABELS = 3  # other labels that give a range
-AXIS_LETTERS = 36  # of a name on an axis
 _NORMAL = 1.6449  # half width of a 90 % interval, in sds of a normal distribution
 
 
@@ -71,6 +70,11 @@ class Number:
     def kind(self) -> str:
         """The tag of the JSON form."""
         return "number"
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """None: labels are numbers."""
+        return ()
 
     def read(self, given: object, row: str | None = None, *, decimal_comma: bool = False) -> float:
         """The number that a person typed for a row, or into the field of the quantity (None)."""
@@ -143,7 +147,7 @@ class Number:
         31.2 is far from the labels so far: 300 to 320
         """
         if expected is not None:
-            mean, low, high = expected
+            mean, low, high = expected[:3]
             half = 0.5 * (high - low)
             reach = FAR_HALF_WIDTHS * (half + 0.5 * _NORMAL * (noise or 0.0))
             if half <= 0.0 or abs(label - mean) <= reach:
@@ -197,6 +201,12 @@ class Number:
             body["high"] = self.high
         return body
 
+    @staticmethod
+    def from_json(body: QuantityBody) -> "Number":
+        """The quantity that `to_json` wrote."""
+        ends = body.get("low"), body.get("high")
+        return Number(body["name"], body["unit"], body["column"], *ends)
+
 
 def _is_far(label: float, others: LabelRange) -> bool:
     n, low, high = others
@@ -232,7 +242,7 @@ def finite_number(value: object, field: str) -> float:
     ValueError: the label of 'a' is '1,5', which is not a finite number; write 1.5 with a point, as
     a number
     """
-    found = _float(value)
+    found = as_float(value)
     if math.isfinite(found):
         return found
     if isinstance(value, str) and value.count(",") == 1 and _is_number(value.replace(",", ".")):
@@ -242,16 +252,6 @@ def finite_number(value: object, field: str) -> float:
     else:
         hint = "to leave a point without a label, call skip(id)"
     raise ValueError(f"{field} is {value!r}, which is not a finite number; {hint}")
-
-
-def _float(value: object) -> float:
-    """A real number as a float; NaN for other values and for overflow."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return math.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return math.nan
 
 
 def _is_number(text: str) -> bool:

@@ -5,10 +5,12 @@
     kind      tag of the JSON form: number
     column    the column that labels come from and are written to: yield [%]; None: it has no name
     low, high least and greatest label that is accepted; None: no bound
+    words     the words of the labels by their code; empty: labels are numbers
 
 A label is a float for every kind: a kind of words reads each word as a code and formats the code as
-the word. The model sees `to_model(label)`. A quantity is a frozen value, reads no store, model or
-pool, and needs the standard library only: `weal tell` starts no numerics.
+the word. `read` and `check` take words, never codes: with the scores 1 to 5 a person who writes 1
+means the lowest. The model sees `to_model(label)`. A quantity is a frozen value, reads no store,
+model or pool, and needs the standard library only: `weal tell` starts no numerics.
 
 Each of its `parts` has a model. A number is one part, itself, and so is pass/fail; classes have a
 pass/fail part for each level (one against the rest).
@@ -27,6 +29,9 @@ class QuantityBody(TypedDict):
     column: str | None
     low: NotRequired[float]
     high: NotRequired[float]
+    passes: NotRequired[list[str]]  # pass_fail, where words are declared
+    fails: NotRequired[list[str]]
+    levels: NotRequired[list[str]]  # classes, grades
 
 
 class ExpectedLabel(NamedTuple):
@@ -35,6 +40,7 @@ class ExpectedLabel(NamedTuple):
     mean: float
     low: float
     high: float
+    probabilities: tuple[float, ...] = ()  # of the words by their code, where they are known
 
 
 class LabelRange(NamedTuple):
@@ -86,6 +92,10 @@ class Quantity(Protocol):
     def high(self) -> float | None:
         """The greatest label that is accepted."""
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of the labels by their code; empty: labels are numbers."""
+
     def read(self, given: object, row: str | None = None, *, decimal_comma: bool = False) -> float:
         """The label that a person typed for a row, or into the field of the quantity (None).
 
@@ -102,7 +112,11 @@ class Quantity(Protocol):
         """A label as text, with this many significant digits where it is a number."""
 
     def format_prediction(self, mean: float, sd: float) -> str:
-        """The prediction of a label as text."""
+        """The prediction of a label as text.
+
+        Mean and sd are those of the number or the grade. Of pass/fail the mean is the probability
+        of a pass; of classes it is the code of the likeliest, and the sd the probability of others.
+        """
 
     def axis_label(self, part: str = "") -> str:
         """The text of an axis of labels; `part` is "measured" or "expected", or empty."""
