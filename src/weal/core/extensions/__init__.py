@@ -17,6 +17,8 @@ reference_variance    variance reduction at reference points
 more_acquisitions     further acquisition functions for a small error everywhere
 level_probability     the probability of a row to be above a level, and the level of k rows
 goal_acquisitions     acquisition functions for the highest rows, and for levels
+feasibility           expected improvement under constraints
+hypervolume           Pareto rows, and expected hypervolume improvement of two objectives
 acquisition_registry  acquisition functions by name
 expert_pruning        experts that can be dropped from pool scoring with a bounded error
 leave_one_out         every label predicted from all the others

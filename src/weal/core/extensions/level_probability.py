@@ -68,18 +68,25 @@ def log_probability_above(belief: Belief, tau: float) -> Array:  # (N,)
     return _Tails.of(belief).log_above(tau)
 
 
+def log_probability_between(belief: Belief, low: float, high: float) -> Array:  # (N,)
+    """log sum_m w_m P_m(low < f_i < high), for levels in the units of `belief.mu`."""
+    return _Tails.of(belief).log_between(low, high)
+
+
 def negated(belief: Belief) -> Belief:
     """The belief in -f, whose highest rows are the lowest."""
     return replace(belief, mu=-belief.mu, units=())
 
 
-def best_level(belief: Belief, k: float) -> Level:
+def best_level(belief: Belief, k: float, shares: Array | None = None) -> Level:
     """The level that k rows are expected to exceed; -inf where there are k rows or fewer.
 
-    Rows that are not `present` have a probability, and do not count.
+    Rows that are not `present` have a probability, and do not count. `shares` (N,) are the
+    probabilities with which rows count; None: all do.
     """
     N, present = belief.mu.shape[1], belief.present
-    counts = np.ones(N) if present is None else present.astype(np.float64)
+    counts = np.ones(N) if shares is None else shares
+    counts = counts if present is None else counts * present
     if k >= counts.sum():
         return Level(-np.inf, np.zeros(N))
     return _level(belief, counts, float(k))
@@ -178,6 +185,21 @@ class _Tails:
         each = np.where(t < 0.0, lower, np.log1p(-np.exp(lower)))
         top = each.max(axis=0)
         return np.asarray(np.minimum(top + np.log(self.w @ np.exp(each - top)), 0.0))
+
+    def log_between(self, low: float, high: float) -> Array:  # (N,)
+        """log P(low < f_i < high), by the differences of tails that do not cancel."""
+        if not low < high:
+            return np.full(self.mu.shape[1], -np.inf)
+        a, b = self._distance(low), self._distance(high)  # a >= b
+        near = self._log_lower(np.maximum(np.maximum(-a, b), 0.0))  # of the nearer end, outside
+        far = self._log_lower(np.where(b > 0.0, a, np.maximum(-b, 0.0)))
+        ends = np.exp(self._log_lower(np.maximum(a, 0.0))), np.exp(far)
+        with np.errstate(divide="ignore"):
+            inside = np.log1p(-np.minimum(ends[0] + ends[1], 1.0))
+            beside = near + np.log(-np.expm1(np.minimum(far - near, 0.0)))
+            each = np.where((a >= 0.0) & (b <= 0.0), inside, beside)
+            top = np.maximum(each.max(axis=0), -MAX_DISTANCE)
+            return np.asarray(np.minimum(top + np.log(self.w @ np.exp(each - top)), 0.0))
 
     def _log_lower(self, t: Array) -> Array:  # (H, N) -> (H, N)
         """Logs of the lower tails at distances t >= 0."""
