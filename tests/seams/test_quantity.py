@@ -236,10 +236,22 @@ def test_each_part_has_a_label_for_each_label(quantity):
 def test_bounds_are_kept():
     share = Number("yield", "%", "yield [%]", low=0.0, high=100.0)
     assert [share.read(text, "A") for text in ("0", "100", "99.5")] == [0.0, 100.0, 99.5]
-    with pytest.raises(ValueError, match=r"-0\.001, and yield \[%\] is at least 0; check its sign"):
-        share.read("-0.001", "A")
-    with pytest.raises(ValueError, match=r"is 100\.0000001, and .* is at most 100; check its unit"):
-        share.check(100.0000001, "A")
+    assert share.read("-0.001", "A") == -0.001
+    assert share.check(100.0000001, "A") == 100.0000001
+    assert str(share.judge(-0.001, None, None)) == "-0.001 is below 0, the lower bound of yield [%]"
+    assert str(share.judge(100.0000001, ExpectedLabel(99.0, 0.0, 100.0), LabelRange(9, 0.0, 99.0))
+               ).startswith("100.0000001 is above 100, the upper bound")  # fmt: skip
+    assert share.judge(100.0, None, None) is None
+
+
+def test_an_interval_that_a_bound_cut_off_doubts_no_more_labels():
+    share = Number("yield", "%", "yield [%]", low=0.0, high=100.0)
+    cut, whole = ExpectedLabel(100.0, 80.0, 100.0), ExpectedLabel(100.0, 80.0, 120.0)
+    for y in (15.0, 25.0, 99.0):
+        assert (share.judge(y, cut, None) is None) == (share.judge(y, whole, None) is None)
+
+
+def test_bounds_are_finite_and_in_order():
     for low, high in ((1.0, 1.0), (2.0, 1.0), (math.nan, None), (None, math.inf)):
         with pytest.raises(ValueError, match="bounds"):
             Number("yield", low=low, high=high)

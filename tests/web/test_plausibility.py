@@ -57,6 +57,27 @@ def in_a_file(url, name, y):
     return reasons(" ".join(row.message for row in preview.rows))
 
 
+def test_the_page_asks_about_a_label_beyond_its_bounds_and_keeps_a_bound_as_a_note(
+    tmp_path, servers
+):
+    url = f"sqlite:///{tmp_path}/weal.db"
+    import pandas as pd
+
+    pool = pd.DataFrame({"id": [f"P-{k}" for k in range(9)], "a": np.arange(9.0) ** 2})
+    given = {"pool": pool, "id_column": "id", "target": "yield [%]", "by": "ann"}
+    weal.open_campaign("lab", url, **given).close()
+    with Visitor(servers.start(url)) as ann:
+        secret = ann.secret()
+        asked = ann.tell("lab", "P-1", "104", secret, "key-1")
+        assert "104 is above 100, the upper bound of yield [%]." in plain(asked.text)
+        ann.tell("lab", "P-2", ">95", secret, "key-2")
+        ann.tell("lab", "P-3", "99,5", secret, "key-3")
+    with weal.open_campaign("lab", url) as one:
+        ledger = one.read_ledger()
+    assert {name: some[0].y for name, some in ledger.quantity().labels.items()} == {"P-3": 99.5}
+    assert ledger.skipped == {"P-2": ">95: a bound, not learned from"}
+
+
 def test_shell_python_files_and_page_judge_a_number_alike(alloys, servers):
     folder, asked, other, prediction = alloys
     mean, half = prediction.mean, 0.5 * (prediction.high - prediction.low)

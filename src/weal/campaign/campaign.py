@@ -1117,7 +1117,8 @@ def open_campaign(
     header : int or None
         Line of the column names; None: it is found.
     ranges : dict of the target to (low, high), or None
-        Bounds of the labels, None for no bound; intervals stay inside: {"yield": (0, 100)}.
+        Bounds of the labels, None for no bound; intervals stay inside, and labels outside are
+        doubted: {"yield": (0, 100)}. A percentage has these bounds without it.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     copy : bool

@@ -9,7 +9,7 @@ One transaction writes them all, or none. Further candidates are read by the sam
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -41,9 +41,10 @@ from weal.tables.candidate_table import (
     refuse_similar_name,
 )
 from weal.tables.cells import Cell
+from weal.tables.label_bounds import find_bounds
 from weal.tables.parquet_io import table_to_parquet
 from weal.tables.plan import TablePlan, encode, notes
-from weal.tables.table import Table
+from weal.tables.table import Table, table_of
 from weal.tables.table_options import TableOptions
 
 FARTHEST_INPUT = 1e50  # standard deviations
@@ -72,7 +73,7 @@ def create(
     if cost is not None and options.features is None and cost not in options.types:
         options = replace(options, types={**options.types, cost: "drop"})
     made = read_candidates(source, options)
-    ids, quantity = made.plan.id_column, _quantity(options)
+    ids, quantity = made.plan.id_column, _quantity(options, made.table)
     column_costs(made.table, ids, cost)
     check_goal(chosen, made.table.n)
     chunks = _chunks(made.table, ids)
@@ -108,7 +109,7 @@ def _create_in_files(
     created = _created_event(
         chosen,
         begun.plan,
-        _quantity(options),
+        _quantity(options, _labels_of(begun.drafts, target)),
         id_column or DEFAULT_ID_COLUMN,
         id_column is None,
         who,
@@ -116,12 +117,22 @@ def _create_in_files(
     return store.create(name, [created, *begun.drafts])
 
 
-def _quantity(options: TableOptions) -> Quantity:
-    """The quantity in the target column, with its bounds."""
+def _quantity(options: TableOptions, table: Table) -> Quantity:
+    """The quantity in the target column, with the bounds of its labels in the table."""
     if wrong := [name for name in options.ranges if name != options.target]:
-        raise ValueError(f"--range names {wrong[0]!r}, which is not the target {options.target!r}")
-    low, high = options.ranges.get(options.target or "", (None, None))
-    return with_bounds(quantity_of_column(options.target), low, high)
+        raise ValueError(
+            f"--range names {wrong[0]!r}, which is not the target {options.target!r}: name the "
+            "target, or leave it out"
+        )
+    return with_bounds(
+        quantity_of_column(options.target), *find_bounds(table, options.target, options)[0]
+    )
+
+
+def _labels_of(drafts: Sequence[Draft], target: str | None) -> Table:
+    """The labels in events as a table of one column."""
+    labels = [draft.body["y"] for draft in drafts if draft.kind == "told"]
+    return table_of({target or "": cast(list[Cell], labels)})
 
 
 def _created_event(
@@ -182,16 +193,25 @@ def read_more(ledger: Ledger, source: object, options: TableOptions | None = Non
     """Further candidates, read by the plan of the campaign."""
     if isinstance(source, PlannedTable):
         return source
-    target = ledger.quantity().quantity.column
-    plan = replace(TablePlan.from_json(ledger.plan), id_column=ledger.id_column, target=target)
+    quantity = ledger.quantity().quantity
+    plan = replace(
+        TablePlan.from_json(ledger.plan), id_column=ledger.id_column, target=quantity.column
+    )
     how = options_of_plan(plan, options)
     how = replace(how, id_column=None) if ledger.numbered else how
     rows, numbered = read_rows(source, how, ledger.rows)
     table, repeats = once_each(rows, plan)
     X = encode(plan, table)
-    said = (*table.notes, *table.row_notes, *notes(plan, table))
+    said = (*table.notes, *table.row_notes, *notes(plan, table), *_beyond_notes(table, quantity))
     failures = find_failures(rows, plan)
     return PlannedTable(table, plan, X, repeats, failures, notes=said, is_numbered=numbered)
+
+
+def _beyond_notes(table: Table, quantity: Quantity) -> list[str]:
+    """Notes on labels beyond the bounds of the quantity."""
+    column = quantity.column
+    how = TableOptions(ranges={column or "": (quantity.low, quantity.high)})
+    return find_bounds(table, column, how)[1]
 
 
 class InputRanges:

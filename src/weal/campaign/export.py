@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weal.campaign.events import LedgerLabel
-from weal.campaign.predict import check_model, clip_to_bounds, frame_of
+from weal.campaign.predict import check_model, frame_of
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
@@ -205,7 +205,7 @@ def _predictions(campaign: "Campaign") -> Columns:
     where = "write them to a folder: --what predictions --to predictions/"
     session.pool.refuse_many("predictions", where)
     known = {name: _mean_label(labels[name]) for name in labels}
-    mean, sd, low, high = clip_to_bounds(session.ledger, _predict_candidates(session))
+    mean, sd, low, high = _predict_candidates(session)
     ids = list(session.pool.ids[:])
     return {
         "id": ids,

@@ -98,7 +98,7 @@ def _judge_quantity(
     first = [
         (told.id, found)
         for told in own.told()[:MIN_OTHER_LABELS]
-        if told.id in before and not told.sure
+        if told.id in before and not told.sure and not quantity.judge(told.y, None, None)
         if expected_label(ledger, quantity.name, told.id) is None
         if (found := ranges.judge_again(told.id, told.y))
         and not earlier_ranges.judge_again(told.id, told.y)

@@ -81,18 +81,8 @@ def predict(
         parts.append(model.summary(X, level, len(table)))
     said = [*table.notes, *table.row_notes, *_passed_over(campaign, plan, table, id_column)]
     said += [*remarks, *_candidates(campaign, ids, id_column), *notes(plan, table), *far.lines()]
-    mean, sd, low, high = clip_to_bounds(session.ledger, np.concatenate(parts, axis=1))
+    mean, sd, low, high = np.concatenate(parts, axis=1)
     return RowPredictions(ids, mean, sd, low, high, tuple(said))
-
-
-def clip_to_bounds(ledger: Ledger, summary: Array) -> Array:  # (4, N)
-    """Mean, sd, low and high with mean and interval inside the bounds of the quantity."""
-    quantity = ledger.quantity().quantity
-    if quantity.low is None and quantity.high is None:
-        return summary
-    inside = summary.copy()
-    inside[[0, 2, 3]] = np.clip(summary[[0, 2, 3]], quantity.low, quantity.high)
-    return inside
 
 
 def check_model(view: QuantityView) -> None:

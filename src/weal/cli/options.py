@@ -154,7 +154,8 @@ _column_options = (
         "--range",
         multiple=True,
         metavar="TARGET=LOW..HIGH",
-        help="Bounds of the labels, such as 'yield=0..100'; intervals stay inside.",
+        help="Bounds of the labels, such as 'yield=0..100'; intervals stay inside [default: 0..100 "
+        "for a percentage, .. for none].",
     ),
     click.option(
         "--also-input",

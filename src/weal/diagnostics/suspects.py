@@ -58,6 +58,7 @@ def predictions_by_others(model: Model, level: float) -> LeaveOneOut:
     found[:, right] = alone.mean, alone.sd, alone.low, alone.high
     if not right.all():
         found[:, ~right] = summary(trained, scale, trained.all_labels.X[~right], level)
+    found[[0, 2, 3]] = model.clip(found[[0, 2, 3]])
     return LeaveOneOut(*found)
 
 

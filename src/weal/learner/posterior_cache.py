@@ -180,8 +180,9 @@ class PosteriorCache:
         return [f"{what} ({n:,} rows)" for what, n in found]
 
     def model(self, view: QuantityView) -> Model:
-        """The model of a state that has one."""
-        return self._entry_of(view).model
+        """The model of a state that has one; its predictions stay inside the bounds of labels."""
+        model, bounds = self._entry_of(view).model, view.bounds()
+        return model if model.bounds == bounds else replace(model, bounds=bounds)
 
     def selected_experts(self, view: QuantityView) -> TrainedEnsemble:
         """The selected experts, before the first label."""
@@ -260,7 +261,8 @@ class PosteriorCache:
         pool, model = self._pool(view), self.model(view)
         kept, mu, v = pool.predict_kept(at)
         var = model.magnitude_[kept][:, None] * v
-        return in_units(model.trained, model.scaling, mu, var, kept)
+        mean, sd = in_units(model.trained, model.scaling, mu, var, kept)
+        return model.clip(mean), sd
 
     def watch(self, X: Array) -> int:
         """Track other points X (N, d) too; `predict_tracked` gives their posterior."""

@@ -178,6 +178,16 @@ class QuantityView:
         """The candidates of the learner."""
         return self.state.candidates
 
+    def bounds(self) -> tuple[float | None, float | None]:
+        """The bounds of predictions: those of the quantity that no confirmed label lies beyond."""
+        low, high = self.quantity.low, self.quantity.high
+        if low is None and high is None:
+            return None, None
+        told = [self.quantity.from_model(label.y) for label in self.labels if label.sure]
+        is_below = low is not None and min(told, default=low) < low
+        is_above = high is not None and max(told, default=high) > high
+        return None if is_below else low, None if is_above else high
+
     def mean_labels(self) -> dict[Hashable, float]:
         """The mean of the labels of each labelled candidate."""
         shown = self.quantity.from_model

@@ -25,6 +25,7 @@ from weal.tables.inputs import inputs_of
 from weal.tables.plan import TablePlan
 from weal.text import facts_html
 
+Bounds = tuple[float | None, float | None]  # None: no bound
 EXACT_ROWS = 5000  # rows of a table whose intervals are solved to the last bit, in seconds
 
 
@@ -118,6 +119,7 @@ class Model:
     scaling: Scaling
     columns: tuple[str, ...] | None = None  # of the frame that the labels came with
     plan: TablePlan | None = None  # that makes inputs of such frames; None: their numbers
+    bounds: Bounds = (None, None)  # of the labels: means and intervals stay inside
 
     # What was learnt ends in an underscore, as in the estimator, so that both answer to one name.
 
@@ -130,7 +132,12 @@ class Model:
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
         mean, sd = mean_sd(self.trained, self.scaling, self._inputs(X))
+        mean = self.clip(mean)
         return (mean, sd) if return_std else mean
+
+    def clip(self, values: Array) -> Array:
+        """Values of a label (...), those beyond the bounds of the labels moved to the bounds."""
+        return values if self.bounds == (None, None) else np.clip(values, *self.bounds)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
         """Ends (N,), (N,) of intervals that contain a label at X with this probability."""
@@ -148,12 +155,14 @@ class Model:
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
-        return summary(self.trained, self.scaling, self._inputs(X), level, of)
+        found = summary(self.trained, self.scaling, self._inputs(X), level, of)
+        found[[0, 2, 3]] = self.clip(found[[0, 2, 3]])
+        return found
 
     def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         X = self._inputs(X)
-        return quantiles(self.trained, self.scaling, X, check_levels(levels))
+        return self.clip(quantiles(self.trained, self.scaling, X, check_levels(levels)))
 
     def log_predictive_density(self, X: Any, y: ArrayLike) -> Array:
         """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""

@@ -32,12 +32,16 @@ def effect(
     """Partial dependence with its band; `measured` (t,) are values of the input at the labels."""
     ax = axes(3.0, ax)
     at: Any = axis.times if axis.origin else axis.values
-    low, high = mean - INTERVAL_SDS * sd, mean + INTERVAL_SDS * sd
+    least, most = quantity.low, quantity.high
+    low = np.maximum(mean - INTERVAL_SDS * sd, -np.inf if least is None else min(least, mean.min()))
+    high = np.minimum(mean + INTERVAL_SDS * sd, np.inf if most is None else max(most, mean.max()))
     if axis.kind in ("category", "flag"):
         bars: MarkStyle = {
             "color": BLUE, "marker": "o", "markersize": 4, "linestyle": ""
         }  # fmt: skip
-        ax.errorbar(axis.values, mean, yerr=INTERVAL_SDS * sd, elinewidth=1.0, capsize=2, **bars)
+        ax.errorbar(
+            axis.values, mean, yerr=[mean - low, high - mean], elinewidth=1.0, capsize=2, **bars
+        )
         ax.set_xlim(axis.values[0] - 0.5, axis.values[-1] + 0.5)
     else:
         ax.fill_between(at, low, high, color=BLUE, alpha=0.2, linewidth=0)

@@ -2,7 +2,7 @@
 
 Labels are typed as numbers, formatted with few digits, and given to the model as they are.
 
-A label is implausible if it is far
+A label is implausible if it lies beyond the bounds of the quantity, or if it is far
 
     from its prediction    the ask of its row predicted it: more than FAR_HALF_WIDTHS half widths of
                            the 90 % interval from the mean (6.6 sds of a normal distribution)
@@ -45,9 +45,8 @@ class Number:
     >>> hardness = Number("hardness", "HV", "hardness [HV]", low=0.0)
     >>> hardness.read(" 3.1e2 ", "A-7"), hardness.format_prediction(312.4567, 18.23)
     (310.0, '312 +- 18')
-    >>> hardness.read("-3", "A-7")
-    Traceback (most recent call last):
-    ValueError: the label of A-7 is -3, and hardness [HV] is at least 0; check its sign and its unit
+    >>> print(hardness.judge(-3.0, None, None))
+    -3 is below 0, the lower bound of hardness [HV]
     """
 
     name: str
@@ -79,7 +78,7 @@ class Number:
     def read(self, given: object, row: str | None = None, *, decimal_comma: bool = False) -> float:
         """The number that a person typed for a row, or into the field of the quantity (None)."""
         field = self.column or "the value" if row is None else f"the label of {row}"
-        return self._within(_read_bounded(given, field, decimal_comma), field)
+        return _read_bounded(given, field, decimal_comma)
 
     def read_noise(self, given: object, row: str) -> float:
         """The standard deviation of noise that a person typed for the label of a row."""
@@ -90,18 +89,7 @@ class Number:
 
     def check(self, value: object, row: object) -> float:
         """A number from Python as a float; texts, truth values, NaN and infinity are refused."""
-        return self._within(finite_number(value, f"the label of {row!r}"), f"the label of {row!r}")
-
-    def _within(self, label: float, field: str) -> float:
-        least, most = self.low, self.high
-        if (least is None or label >= least) and (most is None or label <= most):
-            return label
-        below = least is not None and label < least
-        bound = f"at least {least:.15g}" if below else f"at most {most:.15g}"
-        raise ValueError(
-            f"{field} is {label:.15g}, and {shorten(self.column or self.name, 60)} is {bound}; "
-            f"check {'its sign and its unit' if below else 'its unit'}"
-        )
+        return finite_number(value, f"the label of {row!r}")
 
     def format(self, label: float, digits: int = 4) -> str:
         """The number with this many significant digits."""
@@ -146,9 +134,11 @@ class Number:
         >>> print(Number("hardness").judge(31.2, None, LabelRange(3, 300.0, 320.0)))
         31.2 is far from the labels so far: 300 to 320
         """
+        if beyond := self._beyond_bounds(label):
+            return beyond
         if expected is not None:
             mean, low, high = expected[:3]
-            half = 0.5 * (high - low)
+            half = self._half_width(expected)
             reach = FAR_HALF_WIDTHS * (half + 0.5 * _NORMAL * (noise or 0.0))
             if half <= 0.0 or abs(label - mean) <= reach:
                 return None
@@ -160,6 +150,27 @@ class Number:
         return Implausible(
             f"{self.format(label, 8)} {words}{self.format(others.high)}", label, *others[1:]
         )
+
+    def _beyond_bounds(self, label: float) -> Implausible | None:
+        is_below = self.low is not None and label < self.low
+        is_above = self.high is not None and label > self.high
+        if not is_below and not is_above:
+            return None
+        bound = self.low if is_below else self.high
+        side, which = ("below", "lower") if is_below else ("above", "upper")
+        name = shorten(self.column or self.name, 60)
+        ends = (label if self.low is None else self.low, label if self.high is None else self.high)
+        return Implausible(
+            f"{self.format(label, 15)} is {side} {bound:.15g}, the {which} bound of {name}",
+            label, *ends,
+        )  # fmt: skip
+
+    def _half_width(self, expected: ExpectedLabel) -> float:
+        """Half the width of a predicted interval; the longer side where a bound cut it off."""
+        mean, low, high = expected[:3]
+        if low == self.low or high == self.high:
+            return max(mean - low, high - mean)
+        return 0.5 * (high - low)
 
     def to_model(self, label: float) -> float:
         """The number itself."""

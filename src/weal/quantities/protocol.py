@@ -4,7 +4,7 @@
     unit      of its labels: %; empty where there is none
     kind      tag of the JSON form: number
     column    the column that labels come from and are written to: yield [%]; None: it has no name
-    low, high least and greatest label that is accepted; None: no bound
+    low, high least and greatest label that is plausible; None: no bound
     words     the words of the labels by their code; empty: labels are numbers
 
 A label is a float for every kind: a kind of words reads each word as a code and formats the code as
@@ -53,7 +53,7 @@ class LabelRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Implausible:
-    """A label that is far from its prediction or from the other labels; `str` gives the reason."""
+    """A label beyond its bounds, or far from its prediction or the others; `str`: the reason."""
 
     reason: str
     y: float
@@ -86,11 +86,11 @@ class Quantity(Protocol):
 
     @property
     def low(self) -> float | None:
-        """The least label that is accepted."""
+        """The least plausible label; predictions stay above."""
 
     @property
     def high(self) -> float | None:
-        """The greatest label that is accepted."""
+        """The greatest plausible label; predictions stay below."""
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from weal.tables.cells import Cell, cell_text, short
 from weal.tables.columns import check_columns
 from weal.tables.frames import Matrix
 from weal.tables.input_columns import equal_rows_note, find_same_gaps, twin_notes
+from weal.tables.label_bounds import find_bounds
 from weal.tables.plan import TablePlan, encode, likely_targets, make_plan
 from weal.tables.similar_levels import SimilarLevels, similar_levels
 from weal.tables.table import Table, read_table, table_of
@@ -76,6 +77,7 @@ def read_candidates(source: object, options: TableOptions, first: int = 0) -> Pl
         *_second_ids(plan),
         *twin_notes(plan.columns, table, X),
         *equal_rows_note(X, table.cells(ids)),
+        *find_bounds(table, options.target, named)[1],
     )
     asked = tuple(similar_levels(plan, table))
     planned = replace(plan, target=options.target)

@@ -76,6 +76,17 @@ def _read_number(typed: str, field: str, read: Mapping[str, float]) -> float:
         return read[typed]
 
 
+def bound_note(typed: str, note: str | None = None) -> str | None:
+    """The note of a row with a bound in place of a value; None for any other text.
+
+    >>> bound_note("<0.1", "by HPLC"), bound_note("0.1")
+    ('<0.1: a bound, not learned from; by HPLC', None)
+    """
+    if not _BOUND.fullmatch(typed.strip()):
+        return None
+    return ": ".join(filter(None, read_failure(typed.strip(), note)))
+
+
 def read_failure(typed: str, note: str | None) -> tuple[str | None, str | None]:
     """The word for a measurement without a value, and the note with what follows the word.
 

@@ -7,7 +7,7 @@
     unit                  COLUMN=UNIT          the unit of a column of numbers
     decimal               comma, point, COLUMN=comma
     missing               COLUMN=TEXT          a further text for a missing value
-    range                 COLUMN=0..100        least and greatest label of the target
+    range                 COLUMN=0..100        least and greatest label of the target; .. for none
     sheet, header         the sheet of a workbook, the line of the column names
 
 This module needs the standard library only.
@@ -111,7 +111,7 @@ def _with_decimal(how: TableOptions, value: str) -> TableOptions:
 def _with_range(how: TableOptions, value: str) -> TableOptions:
     column, _, text = value.rpartition("=")
     found = _RANGE.fullmatch(text)
-    _expect(bool(column and found and (found[1] or found[2])), "range", value)
+    _expect(bool(column and found), "range", value)
     try:
         low, high = (float(one) if one else None for one in (found.groups() if found else ()))
     except ValueError:

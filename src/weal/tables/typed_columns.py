@@ -30,7 +30,7 @@ from weal.tables.number_columns import (
     OddCell,
     read_number_column,
 )
-from weal.tables.result_lines import read_failure
+from weal.tables.result_lines import bound_note, read_failure
 from weal.tables.table_error import Remedy, TableError
 
 Cells = RawCells
@@ -90,13 +90,8 @@ def type_text(
         found = type_text(
             name, ["" if n in failures else c for n, c in enumerate(cells)], form, ids
         )
-        odd = [OddCell(n, str(known[n]), "") for n in failures]
-        rows = "1 row has" if len(odd) == 1 else f"{len(odd)} rows have"
-        note = (
-            f"{name}: {rows} no number, and {'is' if len(odd) == 1 else 'are'} skipped with this "
-        )
-        note += f"as note: {name_cells(odd, ids)}"
-        return replace(found, notes=(*found.notes, note), failures=tuple(failures.items()))
+        said = _failure_notes(name, {n: str(known[n]) for n in failures}, ids)
+        return replace(found, notes=(*found.notes, *said), failures=tuple(failures.items()))
     numbers = read_numbers(known)
     if numbers is not None:
         packed = pack_cells(numbers)
@@ -137,6 +132,18 @@ def _failures(cells: Sequence[str | None]) -> dict[int, str]:
         for text in set(filter(None, cells))
     }
     return {n: notes[cell] for n, cell in enumerate(cells) if cell and notes[cell]}
+
+
+def _failure_notes(name: str, failures: dict[int, str], ids: Sequence[Cell] | None) -> list[str]:
+    """Notes on rows with a bound, and on rows without a number, in place of a label."""
+    notes = []
+    for is_bound in (True, False):
+        odd = [OddCell(n, t, "") for n, t in failures.items() if bool(bound_note(t)) == is_bound]
+        rows, are = ("1 row has", "is") if len(odd) == 1 else (f"{len(odd)} rows have", "are")
+        what = "a bound, which is not learned from" if is_bound else "no number"
+        words = f"{name}: {rows} {what}, and {are} skipped with this as note"
+        notes += [f"{words}: {name_cells(odd, ids)}"] if odd else []
+    return notes
 
 
 def _unit(form: ColumnForm) -> str:

@@ -93,7 +93,8 @@ class EffectJson(AxisJson):
     """Partial dependence on one input."""
 
     mean: list[float]
-    sd: list[float]
+    low: list[float]  # of the band
+    high: list[float]
     over: int  # candidates in the average
 
 

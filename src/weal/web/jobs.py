@@ -53,6 +53,7 @@ from weal.web.server_folder import Cells, plain_cells
 
 MAX_POINTS = 1500  # labels that are drawn; of more, a subset evenly spaced in time
 EFFECT_CANDIDATES, EFFECT_VALUES = 200, 41  # candidates averaged over, and values of the input
+BAND_SDS = 1.645  # half the width of a 90 % band of a normal distribution
 MAP_CANDIDATES, MAP_VALUES = 40, 21
 _MAP_SAMPLE_KEY = 21  # part of the random key of these candidates
 
@@ -150,7 +151,7 @@ def _inputs(session: Session, id_: Hashable) -> Cells:
 
 
 def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> EffectJson | None:
-    """Partial dependence on one input, with its sd; None before there is a model."""
+    """Partial dependence on one input, with its band; None before there is a model."""
     session = context.campaign(arguments["name"]).read_session()
     if not session.view().has_model:
         return None
@@ -158,8 +159,11 @@ def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> 
         _axis(session, arguments["input"], EFFECT_VALUES),
         _sample(session, EFFECT_CANDIDATES),
     )
-    mean, sd = partial_dependence(session.model(), over, axis)
-    return {**_axis_to_json(axis), "mean": mean.tolist(), "sd": sd.tolist(), "over": len(over)}
+    model = session.model()
+    mean, sd = partial_dependence(model, over, axis)
+    low, high = (model.clip(mean + sign * BAND_SDS * sd).tolist() for sign in (-1.0, 1.0))
+    return {**_axis_to_json(axis), "mean": mean.tolist(), "low": low, "high": high,
+            "over": len(over)}  # fmt: skip
 
 
 def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> MapJson | None:

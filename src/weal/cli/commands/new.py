@@ -140,7 +140,10 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
         return
     for words in plan.lines():
         say(f"  {words}")
-    column = ledger.quantity().quantity.column
+    quantity = ledger.quantity().quantity
+    column, ends = quantity.column, zip(("from", "to"), (quantity.low, quantity.high), strict=True)
+    if bounds := [f"{word} {end:.15g}" for word, end in ends if end is not None]:
+        say(f"  {column}: the target, labels {' '.join(bounds)}")
     where = f' already in the column "{column}"' if ledger.n_labels else ""
     labels = plural(ledger.n_labels, "label") if ledger.n_labels else "no labels yet"
     rows = plural(ledger.rows, "candidate")

@@ -75,7 +75,8 @@ def tell(
     """Save the label of one row, or the labels in a file.
 
     A file has the columns of a worksheet written by `weal ask --to`: the id, the target, and
-    optionally noise and note. "failed" in place of a value skips the row.
+    optionally noise and note. "failed" in place of a value skips the row; a bound such as <0.1 or
+    >95 is kept as its note and not learned from.
     """
     _check_usage(id_, value, file, details)
     with open_for_command(name, store, by) as campaign:
@@ -90,8 +91,10 @@ def _tell_one(
 ) -> None:
     from weal.campaign.label_input import entry
     from weal.quantities.kinds import find_quantity
-    from weal.tables.result_lines import read_failure
+    from weal.tables.result_lines import bound_note, read_failure
 
+    if bound := bound_note(value, details["note"]):
+        return _tell_bound(campaign, id_, bound, details, as_json)
     if read_failure(value.strip(), None)[0]:
         note = f"--note {shlex.quote(value.strip())}"
         words = f"weal skip {shlex.quote(campaign.name)} {shlex.quote(id_)} {note}"
@@ -114,6 +117,22 @@ def _tell_one(
         show_json({**told, "doubts": list(kept.doubts)})
     else:
         show(kept.seq)
+
+
+def _tell_bound(
+    campaign: "Campaign", id_: str, note: str, details: TellOptions, as_json: bool
+) -> None:
+    """Keep a bound such as <0.1 as the note of a skipped row."""
+    from weal.campaign.rules import skip_rows
+
+    since = skip_rows(campaign, [id_], True, campaign.who, note, details["key"])
+    undo = shlex.join(["weal", "skip", "--undo", "--", campaign.name, id_])
+    say(since.get(id_) or f"{id_}: kept as {note}, and skipped; `{undo}` takes it back")
+    seq = campaign.read_ledger().seq
+    if as_json:
+        show_json({"event": seq, "labels": 0, "new": 0, "skipped": [id_], "note": note})
+    else:
+        show(seq)
 
 
 def _check_usage(

@@ -59,9 +59,7 @@ def picture(context: CampaignRead, x: Name, y: Name = "") -> Response:
 
 def effect_geometry(found: EffectJson) -> dict[str, object]:
     """A line with its band, or a bar for each level of a category."""
-    mean, sd = found["mean"], found["sd"]
-    low = [m - 1.645 * s for m, s in zip(mean, sd, strict=True)]
-    high = [m + 1.645 * s for m, s in zip(mean, sd, strict=True)]
+    mean, low, high = found["mean"], found["low"], found["high"]
     y = axis([*low, *high], EFFECT_HEIGHT - EFFECT_BOTTOM, 12)
     x, ticks = _horizontal(found, EFFECT_LEFT, EFFECT_WIDTH - 12)
     xs = axis_positions(found)

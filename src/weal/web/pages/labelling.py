@@ -22,6 +22,7 @@ from weal.campaign.rules import decide_undo
 from weal.errors import ReusedKey, UnknownId
 from weal.quantities.protocol import ExpectedLabel
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
+from weal.tables.result_lines import bound_note
 from weal.web.job_context import Arguments
 from weal.web.pages.campaigns import JobKey, form_key, store_upload
 from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
@@ -60,6 +61,8 @@ def tell(
 ) -> Response:  # fmt: skip
     """Save a label once, however often the form is sent."""
     typed = {"value": value, "note": note, "again": again}
+    if bound := bound_note(value, note.strip() or None):
+        return skip(context, id, bound, key)
     try:
         quantity = context.measured.quantity
         y = quantity.read(value, decimal_comma=True)
