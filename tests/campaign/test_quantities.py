@@ -32,6 +32,7 @@ def label(seq, quantity, name, y, kind="told"):
 def named(store="memory:"):
     table = pool().assign(**{"yield [%]": None})
     settings = {"id_column": "name", "target": "yield [%]", "by": "ann", "n_start": 5}
+    settings["ranges"] = {"yield [%]": (None, None)}
     return open_campaign("lab", store, pool=table, **settings)
 
 

@@ -92,9 +92,11 @@ def test_a_learner_names_its_quantity_by_its_target_and_keeps_it_in_its_file(tmp
         assert [label.y for label in one.labels] == [41.5]
 
 
-def test_a_bound_refuses_a_label_of_a_learner_and_nothing_is_taken():
-    state = start("features", YIELD)
-    learner = ActiveLearner.of(state)
-    with pytest.raises(ValueError, match=r"label of 4 is -1, and yield \[%\] is at least 0"):
-        learner.tell({3: 5.0, 4: -1.0})
-    assert learner.state is state
+def test_predictions_of_a_learner_stay_inside_the_bounds_until_a_label_beyond_is_confirmed():
+    learner = ActiveLearner.of(start("features", YIELD))
+    ids = learner.state.candidates.ids
+    learner.tell({ids[n]: y for n, y in enumerate([0.5, 0.1, -1.0, 30.0, 2.0, 0.2, 0.3, 9.0, 0.0])})
+    frame = learner.to_frame("predictions")
+    assert frame[["mean", "low"]].min().min() == 0.0
+    learner.tell(ids[2], -1.0, sure=True, replace=True)
+    assert learner.to_frame("predictions")["low"].min() < 0.0

@@ -37,6 +37,8 @@ class Case:
     says: tuple[str, ...] = ()  # in the notes or the plan
     skipped: dict[str, str] = field(default_factory=dict)  # rows, and their notes
     named: tuple[str, ...] = ()  # columns that are in the table and no inputs
+    options: tuple[tuple[str, str], ...] = ()  # that are given from the start
+    bounds: tuple[float | None, float | None] | None = None  # of the labels
 
     def __str__(self):
         return self.mess
@@ -125,6 +127,10 @@ def many_levels():
         [f"M-{k}", 50 + k % 7, NAMED_SOLVENTS[k % 24], 30.5 + k if k < 10 else None]
         for k in range(n)
     ]
+
+
+def percent_header(values):
+    return [[*HEAD[:-1], "yield [%]"], *cells(**{"yield": values})[1:]]
 
 
 CASES = [
@@ -364,13 +370,49 @@ CASES = [
         "failures_and_bounds",
         text(cells(**{"yield": some(YIELD, {2: "failed - stirrer stopped", 4: ">95", 6: "n/a"})})),
         skipped={"R-3": "failed: stirrer stopped", "R-5": ">95: a bound, not learned from"},
-        says=("2 rows have no number", "'>95' (R-5)"),
+        says=("1 row has no number", "1 row has a bound", "'>95' (R-5)"),
     ),
     Case(
         "word_as_label",
         text(cells(**{"yield": some(YIELD, {2: "good"})})),
         refusals=("must hold numbers, but 1 row does not: 'good' (R-3)",),
         follow=(0,),
+    ),
+    # bounds of the labels
+    Case(
+        "percent_signs_in_the_target",
+        text(cells(**{"yield": with_unit(YIELD, " %")})),
+        bounds=(0.0, 100.0),
+        says=("yield: a percentage, so labels from 0 to 100 are expected",),
+    ),
+    Case(
+        "percent_in_the_header",
+        book(percent_header(YIELD)),
+        target="yield [%]",
+        bounds=(0.0, 100.0),
+        says=("--range 'yield [%]=..' sets no bounds",),
+    ),
+    Case(
+        "percentage_beyond_its_bounds",
+        text(percent_header(some(YIELD, {0: 104.5}))),
+        target="yield [%]",
+        labels=LABELS | {"R-1": [104.5]},
+        bounds=(None, None),
+        says=("1 label lies outside 0 to 100: R-1 (104.5), so no bounds are set",),
+    ),
+    Case(
+        "percentage_without_bounds",
+        text(percent_header(YIELD)),
+        target="yield [%]",
+        options=(("range", "yield [%]=.."),),
+        bounds=(None, None),
+    ),
+    Case(
+        "bounds_that_are_given",
+        text(ROWS),
+        options=(("range", "yield=0..60"),),
+        bounds=(0.0, 60.0),
+        says=("2 labels lie outside 0..60: R-4 (63), R-6 (71.5). A typo, or another unit?",),
     ),
     # repeats
     Case(

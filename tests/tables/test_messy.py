@@ -15,6 +15,7 @@ from shell import alone_in, typed
 from tables.messy import CASES
 from weal.store.protocol import open_store
 from weal.tables.plan import TablePlan
+from weal.tables.table_options import TableOptions
 from weal.web import table_jobs
 from weal.web.pages.campaigns import PlanForm
 from weal.web.server_folder import new_file
@@ -30,6 +31,7 @@ def by_shell(case, path):
     """Type what the refusals say, literally; the notes of the last try."""
     words = ["--pool", path, *(["--id", case.id_column] if case.id_column else [])]
     words += ["--target", case.target] if case.target else []
+    words += [word for option, value in case.options for word in (f"--{option}", value)]
     for refusal, which in zip(case.refusals, case.follow, strict=True):
         done = typed("new", *words, "--", "runs")
         assert refusal in done.complaint
@@ -45,7 +47,10 @@ def remedies(message):
 
 
 def by_python(case, path):
-    given = {"id_column": case.id_column, "target": case.target}
+    how = TableOptions().with_words(case.options)
+    named = ("types", "same", "units", "decimal", "ranges", "sheet", "header", "also_inputs")
+    given = {name: getattr(how, name) for name in named if getattr(how, name)}
+    given |= {"id_column": case.id_column, "target": case.target}
     for refusal, which in zip(case.refusals, case.follow, strict=True):
         with pytest.raises(ValueError, match=re.escape(refusal)) as refused:
             weal.open_campaign("runs", pool=path, **given)
@@ -66,7 +71,7 @@ def by_page(case, path, folder):
     upload.write_bytes(path.read_bytes())
     roles = {"id": case.id_column or "", "target": case.target or ""}
     form = {"file": upload.stem, "name": "runs", **roles}
-    options = []
+    options = [f"{option}\n{value}" for option, value in case.options]
     for refusal, which in zip(case.refusals, case.follow, strict=True):
         shown = look(context, form, options)
         assert refusal in shown["problem"]
@@ -111,6 +116,8 @@ def test_it_comes_out_as_it_was_meant(case, door, folder):
             table[name] == values
         )  # fmt: skip
     assert labels == {name: pytest.approx(some) for name, some in case.labels.items()}
+    quantity = ledger.quantity().quantity
+    assert case.bounds in (None, (quantity.low, quantity.high))
     assert {one.name for one in plan.columns if one.kind == "dropped"} >= set(case.named)
     if door != "python":
         for words in case.says:
