@@ -124,11 +124,8 @@ def leave_one_out_mixtures(trained: TrainedEnsemble, which: core.Which = None) -
     """Predictive distributions of each label, or of some, given all others."""
     ens, warp = trained.ensemble, trained.warp
     z, noise_var = warp.labels(trained.y), warp.variances(trained.noise_var, trained.y)
-    e, s, lam = core.left_out(ens, trained.embedding, trained.X, z, noise_var, which)
-    z = z if which is None else z[which]
-    scale = ens.scale.without(e, s)
-    log_w = ens.log_w[:, None] - ens.temper * scale.log_density(e, s)
-    return LabelMixtures(trained, weights(log_w), z - e, np.maximum(s - lam, 0.0), s, scale)
+    found = core.left_out_mixture(ens, trained.embedding, trained.X, z, noise_var, which)
+    return LabelMixtures(trained, found.w, found.mu, found.v, found.s, found.scale)
 
 
 def averaged_labels(t: int) -> core.Which:

@@ -7,5 +7,6 @@ expert_kind        exact, inducing points or features, by the number of labels
 expert_selection   experts, outliers and warp for a set of labels
 training           the ensemble after labels, and when experts are selected again
 model              `Model`: a trained ensemble that predicts
+class_model        probabilities of pass/fail results, classes and grades
 blas               one BLAS thread for small matrices
 """

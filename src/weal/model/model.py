@@ -131,7 +131,7 @@ class Model:
     def predict(self, X: Any, return_std: bool) -> Array | tuple[Array, Array]: ...
     def predict(self, X: Any, return_std: bool = False) -> Array | tuple[Array, Array]:
         """Mean (N,) of f at X, and with `return_std` the sd (N,) of f (not of a noisy label)."""
-        mean, sd = mean_sd(self.trained, self.scaling, self._inputs(X))
+        mean, sd = mean_sd(self.trained, self.scaling, self.scaled_inputs(X))
         mean = self.clip(mean)
         return (mean, sd) if return_std else mean
 
@@ -155,18 +155,18 @@ class Model:
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
-        found = summary(self.trained, self.scaling, self._inputs(X), level, of)
+        found = summary(self.trained, self.scaling, self.scaled_inputs(X), level, of)
         found[[0, 2, 3]] = self.clip(found[[0, 2, 3]])
         return found
 
     def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
-        X = self._inputs(X)
+        X = self.scaled_inputs(X)
         return self.clip(quantiles(self.trained, self.scaling, X, check_levels(levels)))
 
     def log_predictive_density(self, X: Any, y: ArrayLike) -> Array:
         """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
-        X, labels = self._inputs(X), np.asarray(y, dtype=np.float64)
+        X, labels = self.scaled_inputs(X), np.asarray(y, dtype=np.float64)
         if labels.shape != (len(X),) or not np.isfinite(labels).all():
             raise ValueError(
                 f"y must be a finite label for each of the {len(X)} rows of X; "
@@ -247,7 +247,7 @@ class Model:
         """Rows of X (N, d), in the user's units, as points of the experts."""
         return self.embedding_.points(self.ensemble_.experts, scaled_data.inputs(self.scaling, X))
 
-    def _inputs(self, X: Any) -> Array:
+    def scaled_inputs(self, X: Any) -> Array:
         """Scaled inputs (N, d), checked."""
         table = inputs_of(X, self.columns, self.plan)
         if table.shape[1] != self.n_features_in_:

@@ -1,7 +1,7 @@
 """Parameters of the estimator, checked, and the kernels that follow from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,7 @@ class Parameters:
     condition: bool = True  # warp input columns with heavy tails
     scaling: Scaling | None = None  # given; None: from the data of the first fit
     random_state: int = 0
+    scales_labels: bool = True  # False: labels stay as they are, as those of pass/fail results
 
     @property
     def seed(self) -> int:
@@ -166,7 +167,8 @@ class Parameters:
             known = np.zeros(len(y)) if sure is None else sure
             y = y[~prior.gross_outliers(y, known, MAX_SDS_FOR_SCALING)]
         encoded = self.setting.approximation == "encoded"
-        return scaled_data.find_scaling(X, y, self.scaling, self.condition, encoded)
+        found = scaled_data.find_scaling(X, y, self.scaling, self.condition, encoded)
+        return found if self.scales_labels else replace(found, y_mean=0.0, y_sd=1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters by their names in the estimator."""

@@ -22,4 +22,6 @@ hypervolume           Pareto rows, and expected hypervolume improvement of two o
 acquisition_registry  acquisition functions by name
 expert_pruning        experts that can be dropped from pool scoring with a bounded error
 leave_one_out         every label predicted from all the others
+pass_fail             pass/fail results as labels +1 and -1, their probability and information
+class_scores          log loss, accuracy and calibration of predicted classes
 """

@@ -24,6 +24,7 @@ from weal.core.extensions.more_acquisitions import (
     mvr_var,
     mvr_var_igs,
 )
+from weal.core.extensions.pass_fail import bald_pass
 from weal.core.paper.acquisition import (
     Acquisition,
     gpm_ent,
@@ -59,6 +60,7 @@ FACTORIES: dict[str, Factory] = {
     "ucb": ucb,
     "lcb": lcb,
     "straddle": straddle,
+    "bald-pass": bald_pass,
 }
 _NAME = re.compile(r"[A-Za-z][\w.-]*")
 _CALL = re.compile(rf"({_NAME.pattern})\s*\(([^()]*)\)")

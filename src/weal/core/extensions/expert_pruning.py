@@ -16,7 +16,8 @@ With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest scor
     qbc               sum_R w (mu - mean_H)^2 - (sum_R w mu)^2    sum_R w (B + b)^2     BOUND T
     gpm-var           both of wvar and qbc                        their sum             2 BOUND T
     went              1/2 sum_R w log(2 pi var)                   sum_R w c             BOUND nats
-    gpm-ent, bald     nothing: they leave out all below NEGLIGIBLE themselves           0
+    gpm-ent, bald,
+    bald-pass         nothing: they leave out all below NEGLIGIBLE themselves           0
     ei, best, lowest  nothing: likewise                                                 0
     ucb, straddle     those of the mean and of gpm-var
     mean              sum_R w mu                                  sqrt(sum_R w sum_R w B^2)

@@ -32,7 +32,7 @@ with the innovation e of variance s takes
 From the posterior at the labels b = c / lam; where lam is tiny, from the root of A.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,33 @@ def _by_weights(
         prior = np.einsum("mnf,mnf->mn", points, points)  # A_ii is 1 / C_ii at the least
         A_ii[:, rows] = np.maximum(found, 1.0 / (prior + noise))
     return a, A_ii
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeftOutMixture:
+    """Predictive distributions of labels from all others under each expert."""
+
+    w: Array  # (M, t)  weights without the label
+    mu: Array  # (M, t)  means of f
+    v: Array  # (M, t)  variances of f, in units of the magnitude
+    s: Array  # (M, t)  those of the label
+    scale: Magnitude  # without the label: of (M, t), or of (M,) where it is fixed
+
+    @property
+    def var(self) -> Array:  # (M, t)
+        """Variances of f."""
+        return np.asarray(self.scale.variance.reshape(len(self.w), -1) * self.v)
+
+
+def left_out_mixture(
+    ens: Ensemble, embedding: Embedding, X: Array, y: Array, noise_var: Array, which: Which = None
+) -> LeftOutMixture:
+    """The distributions of labels y (t,) as experts see them, each from all others; or of some."""
+    e, s, lam = left_out(ens, embedding, X, y, noise_var, which)
+    scale, added = remove_label(ens, ens.scale, e, s)
+    w = np.exp(normalise_over_experts(ens.log_w[:, None] - added))
+    y = y if which is None else y[which]
+    return LeftOutMixture(w, y - e, np.maximum(s - lam, 0.0), s, scale)
 
 
 def without(ens: Ensemble, e: Array, s: Array) -> Ensemble:
