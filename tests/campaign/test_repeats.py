@@ -261,7 +261,7 @@ def test_an_undo_takes_back_one_label_of_several():
 
 
 def test_a_campaign_that_is_opened_anew_for_every_deed_is_the_unbroken_one(tmp_path):
-    from weal.campaign.rules import decide_undo
+    from weal.campaign.row_rules import decide_undo
 
     url = str(tmp_path / "weal.db")
     deeds = [

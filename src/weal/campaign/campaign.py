@@ -25,7 +25,8 @@ from weal.campaign.log import CampaignLog
 from weal.campaign.plausibility import (
     implausible_message,
 )
-from weal.campaign.rules import LabelInput, TellResult, skip_rows
+from weal.campaign.row_rules import decide_withdrawals, fail_rows, skip_rows
+from weal.campaign.rules import LabelInput, TellResult
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
 from weal.quantities.kinds import find_quantity
@@ -953,7 +954,7 @@ class Campaign(CampaignLog):
         0
         """
         found, who = distinct(ids), by or self.who
-        self.transact(lambda tx: rules.decide_withdrawals(tx, found, who, note, event))
+        self.transact(lambda tx: decide_withdrawals(tx, found, who, note, event))
 
     def add(
         self, pool: Any, *, by: str | None = None, options: "TableOptions | None" = None

@@ -3,16 +3,21 @@
     created     settings, plan of the columns, quantities, target column, column of the ids
     added       a chunk of candidates in the store, or shards that stay in their files
     asked       a row is leased: until when, the prediction at that time, and why this row
-    told        a label; with `confirms`, the same label of the row is sure from now on
+    told        a label; with `confirms`, the same label of the row is sure from now on. A label 0 of
+                the quantity "worked" is a run that failed
     corrected   a label that replaces all labels of the row
     withdrawn   the row has no label of the quantity any more, and no lease; with `labels`, only the
                 labels of these events are withdrawn; without any, only the lease
-    skipped     the row is not suggested (`on`), or may be suggested again
+    skipped     the row is not suggested (`on`), or may be suggested again; with `accident`, its run
+                failed for a reason that says nothing about its inputs
     settings    settings that changed
 
-`EVENT_BODY_VERSION` is in every body as `v`. Keys never change their meaning: stores of weal 0.2
-open for ever. `change_of_labels` gives the meaning of the three kinds that carry labels. Each of
-them names its `quantity`; those of weal 0.2 do not, and mean the only one of their campaign.
+Every body has the version of its format as `v`: EVENT_BODY_VERSION, or SEVERAL_BODY_VERSION for
+what weal 0.2 would misread (several quantities, or one of words; runs that failed; one label of
+several withdrawn). The store takes its own version from the highest `v` in it, so that 0.2 refuses
+such a store and opens the others (`store.statements`). Keys never change their meaning: stores of
+weal 0.2 open for ever. `change_of_labels` gives the meaning of the three kinds that carry labels.
+Each of them names its `quantity`; those of weal 0.2 do not, and mean the only one of their campaign.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +28,8 @@ from typing import NotRequired, TypedDict
 from weal.learner.label_changes import CONFIRMED, change_labels
 from weal.store.events import Event
 
-EVENT_BODY_VERSION = 1  # of the bodies that are written
+EVENT_BODY_VERSION = 1  # of bodies that weal 0.2 reads too
+SEVERAL_BODY_VERSION = 2  # of bodies that it would misread
 LABELLING = ("told", "corrected")  # kinds of events with a label
 REPEATS = ("repeat", "doubted")  # reasons to ask for a row that has a label
 
@@ -85,12 +91,24 @@ class SuggestionBody(PredictionBody):
     why: ReasonBody
 
 
+class QuantityPredictionBody(TypedDict, total=False):
+    """The prediction of a further quantity: as of the first one, or of words their probabilities."""
+
+    mean: float | None
+    sd: float | None
+    low: float | None
+    high: float | None
+    probabilities: dict[str, float]  # by level
+
+
 class AskedBody(SuggestionBody):
-    """Body of `asked`."""
+    """Body of `asked`; mean, sd, low and high are those of the first quantity."""
 
     v: int
     until: str
     ask: NotRequired[AskBody]
+    quantities: NotRequired[dict[str, QuantityPredictionBody]]  # by name
+    probabilities: NotRequired[dict[str, float]]  # not stored: see `prediction_of`
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,12 +150,25 @@ def change_of_labels(before: Sequence[LedgerLabel], event: Event) -> LabelChange
     return LabelChange(*change_labels(kind, label, before))
 
 
-def ends_lease(event: Event, change: LabelChange) -> bool:
-    """Whether the row of an event `told`, `corrected` or `withdrawn` is not leased after it.
+def gives_row_back(event: Event) -> bool:
+    """Whether an event `withdrawn` ends the lease of its row; not that of one label of several."""
+    return event.kind == "withdrawn" and not event.body.get("labels")
 
-    A lease stays where a label is confirmed, and where one of several is withdrawn.
-    """
-    return bool(change.added) or (event.kind == "withdrawn" and not event.body.get("labels"))
+
+def prediction_of(body: AskedBody, quantity: str, first: str) -> AskedBody:
+    """The body of an ask whose mean, sd, low and high are those of this quantity."""
+    own = body.get("quantities", {}).get(quantity, {})
+    if quantity == first and not own:
+        return body
+    found: AskedBody = {
+        **body,
+        "mean": own.get("mean"),
+        "sd": own.get("sd"),
+        "low": own.get("low"),
+        "high": own.get("high"),
+    }
+    p = own.get("probabilities")
+    return {**found, "probabilities": p} if p else found
 
 
 def label_of_event(event: Event) -> LedgerLabel:

@@ -27,6 +27,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from weal.errors import ReusedKey
+from weal.quantities.kinds import WORKED
 from weal.store.events import MAX_KEY, Draft, Event, canonical_json, check_text
 from weal.store.protocol import Transaction
 
@@ -48,6 +49,8 @@ class Change(NamedTuple):
     def __str__(self) -> str:
         if self.what != LABEL:
             return f"{self.id!r}: {self.what}"
+        if self.quantity == WORKED:
+            return f"{self.id!r}: failed"
         noise = "" if self.noise is None else f", noise {self.noise}"
         of = "" if self.quantity is None else f"{self.quantity} "
         return f"{self.id!r}: {of}{self.y}{noise}{', sure' if self.sure else ''}"

@@ -1,8 +1,12 @@
 """The ledger of a campaign: labels, leases, skipped rows and settings after its events.
 
     quantities   name -> quantity, and its labels by id; several if a row was measured again
+    failures     the quantity "worked": a label 0 for each row whose run failed
     leases       id -> who has the row until when: asked, and not told, skipped or withdrawn since
     skipped      id -> note, of rows that are not suggested
+
+A row is leased for all quantities: the lease ends when each of them has a label, with a failure, a
+skip or a withdrawal. A label that comes later replaces the failure of its row.
 
 An event with a label names its quantity. Events of weal 0.2 do not: they mean the only quantity of
 their campaign, which is the first one.
@@ -24,10 +28,12 @@ from weal.campaign.events import (
     LabelChange,
     LedgerLabel,
     change_of_labels,
-    ends_lease,
+    gives_row_back,
+    prediction_of,
 )
 from weal.errors import WealError
-from weal.quantities.kinds import find_quantity, quantity_from_json, quantity_of_column
+from weal.quantities.kinds import WORKED, find_quantity, quantity_from_json, quantity_of_column
+from weal.quantities.pass_fail import PassFail
 from weal.quantities.protocol import Quantity
 from weal.store.events import Event
 
@@ -46,6 +52,11 @@ class Lease:
     seq: int
     body: AskedBody  # the prediction at that time, and why this row
 
+    def is_answered(self, labels: Iterable[Sequence["LedgerLabel"]]) -> bool:
+        """Whether each quantity has a label, given those of the row; a repeat needs new ones."""
+        since = self.seq if self.is_repeat else 0
+        return all(any(one.seq > since for one in several) for several in labels)
+
     @property
     def is_repeat(self) -> bool:
         """Whether a row with a label was leased, to measure it again."""
@@ -57,7 +68,7 @@ class PredictedLabel:
     """A label beside the prediction from the time when its row was asked."""
 
     told: LedgerLabel
-    body: AskedBody
+    body: AskedBody  # with the prediction of the label's quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +108,7 @@ class Ledger:
     rows: int = 0  # candidates
     shards: tuple["DatasetBody", ...] = ()  # candidates that stay in their files, as added
     quantities: dict[str, QuantityLedger] = field(default_factory=dict)  # by name
+    failures: QuantityLedger = field(default_factory=lambda: QuantityLedger(PassFail(WORKED)))
     leases: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
     asked: int = 0  # rows leased so far
@@ -114,22 +126,26 @@ class Ledger:
         """The name of the first quantity, which events without a name mean."""
         return next(iter(self.quantities))
 
+    def with_failures(self) -> dict[str, QuantityLedger]:
+        """The quantities by name, and "worked"; a campaign of weal 0.2 may measure that name."""
+        return {WORKED: self.failures, **self.quantities}
+
     @property
     def n_labels(self) -> int:
-        """The number of labels of all quantities, with repeats."""
+        """The number of labels of all quantities, with repeats; failures are none."""
         return sum([one.n_labels for one in self.quantities.values()])
 
     def labelled(self) -> set[str]:
-        """Ids of the rows with a label of any quantity."""
-        return {name for one in self.quantities.values() for name in one.labels}
+        """Ids of the rows with a label of any quantity, or a failure."""
+        return {name for one in self.with_failures().values() for name in one.labels}
 
     def is_labelled(self, name: str) -> bool:
-        """Whether the row has a label of any quantity."""
-        return any(name in one.labels for one in self.quantities.values())
+        """Whether the row has a label of any quantity, or a failure."""
+        return any(name in one.labels for one in self.with_failures().values())
 
     def labels_of(self, name: str) -> dict[str, tuple[LedgerLabel, ...]]:
-        """The labels of the row, by quantity."""
-        every = self.quantities.items()
+        """The labels of the row, by quantity; a failure under "worked"."""
+        every = self.with_failures().items()
         return {key: one.labels[name] for key, one in every if name in one.labels}
 
     def open_leases(self, now: datetime) -> list[Lease]:
@@ -147,6 +163,7 @@ def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
         ledger,
         settings=dict(ledger.settings),
         quantities={name: one.copy() for name, one in ledger.quantities.items()},
+        failures=ledger.failures.copy(),
         leases=dict(ledger.leases),
         skipped=dict(ledger.skipped),
     )
@@ -184,7 +201,7 @@ def quantity_of_event(quantities: Iterable[str], event: Event) -> str:
     """The quantity that an event with a label names; without a name, the first one."""
     names = list(quantities)
     name = event.body.get("quantity", names[0])
-    if name not in names:
+    if name not in (*names, WORKED):
         raise WealError(
             f"event {event.seq} is about the quantity {name!r}, and the campaign has "
             f"{', '.join(map(repr, names))}: another version of weal wrote it. Open the store with "
@@ -215,33 +232,44 @@ def _apply_asked(ledger: Ledger, event: Event) -> Ledger:
 
 def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
     """Apply an event `told`, `corrected` or `withdrawn`."""
-    name = str(event.id)
-    own = ledger.quantities[quantity_of_event(ledger.quantities, event)]
+    name, first = str(event.id), ledger.first_quantity
+    quantity = quantity_of_event(ledger.quantities, event)
+    own, lease = ledger.with_failures()[quantity], ledger.leases.get(name)
     before = own.labels.get(name, ())
     change = change_of_labels(before, event)
-    _update_predicted(own.foretold, ledger.leases.get(name), event, before, change)
+    prediction = prediction_of(lease.body, quantity, first) if lease else None
+    _update_predicted(own.foretold, prediction, event, before, change)
     if change.dropped:
         own.labels.pop(name)  # a corrected label comes last
     if labels := change.after(before):
         own.labels[name] = labels
-    if ends_lease(event, change):
-        ledger.leases.pop(name, None)
     if change.added:
         ledger.skipped.pop(name, None)
+        if own is not ledger.failures:
+            ledger.failures.labels.pop(name, None)
+    if gives_row_back(event) or (change.added and _is_answered(ledger, lease)):
+        ledger.leases.pop(name, None)
     return ledger
+
+
+def _is_answered(ledger: Ledger, lease: Lease | None) -> bool:
+    """Whether the row of a lease has a label of every quantity, or has failed."""
+    if lease is None or lease.id in ledger.failures.labels:
+        return True
+    return lease.is_answered(one.labels.get(lease.id, ()) for one in ledger.quantities.values())
 
 
 def _update_predicted(
     foretold: list[PredictedLabel],
-    lease: Lease | None,
+    prediction: AskedBody | None,
     event: Event,
     before: Sequence[LedgerLabel],
     change: LabelChange,
 ) -> None:
     """Keep the first label of each row that was asked beside the prediction of that time."""
     if event.kind == "told":
-        if change.added and not before and lease:
-            foretold.append(PredictedLabel(change.added[0], lease.body))
+        if change.added and not before and prediction:
+            foretold.append(PredictedLabel(change.added[0], prediction))
         return
     dropped = {one.seq for one in change.dropped}
     foretold[:] = [

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weal.campaign.events import PredictionBody
+from weal.campaign.events import AskedBody, prediction_of
 from weal.campaign.ledger import Ledger, QuantityLedger
 from weal.quantities.number import MIN_OTHER_LABELS
 from weal.quantities.protocol import ExpectedLabel, Implausible, LabelRange, Quantity
@@ -21,6 +21,7 @@ from weal.quantities.protocol import ExpectedLabel, Implausible, LabelRange, Qua
 if TYPE_CHECKING:
     from weal.campaign.rules import LabelDecision, LabelInput
 
+Doubt = tuple[str, Implausible, str | None]  # id, reason, and the quantity where there are several
 MIN_LATER_LABELS = 5  # other labels for which the first labels are judged again
 MAX_EVENTS_FOR_RANGES = 2000  # events of a campaign whose labels are all read for a range
 
@@ -44,30 +45,41 @@ def needs_range(ledger: Ledger, entry: "LabelInput", events: int) -> bool:
 
 def expected_label(ledger: Ledger, quantity: str, id_: str) -> ExpectedLabel | None:
     """The prediction in the ask of a row; None without an ask, or without a model then."""
-    lease = ledger.leases.get(id_)
-    foretold = ledger.quantity(quantity).foretold
-    past = (one.body for one in foretold if one.told.id == id_)
-    return expected_in_event(lease.body if lease else next(past, None))
+    lease, own = ledger.leases.get(id_), ledger.quantity(quantity)
+    past = (one.body for one in own.foretold if one.told.id == id_)
+    name = own.quantity.name
+    body = prediction_of(lease.body, name, ledger.first_quantity) if lease else next(past, None)
+    return expected_in_event(body, own.quantity)
 
 
-def expected_in_event(body: PredictionBody | None) -> ExpectedLabel | None:
-    """The prediction in the body of an event `asked`; None where there was no model."""
+def expected_in_event(
+    body: AskedBody | None, quantity: Quantity | None = None
+) -> ExpectedLabel | None:
+    """The prediction in the body of an event `asked`; None where there was no model.
+
+    Of further quantities the body is that of `prediction_of`. Words have no interval.
+    """
     if body is None:
         return None
+    if (p := body.get("probabilities")) and quantity is not None:
+        levels = [quantity.format(float(code)) for code in range(len(p))]
+        return ExpectedLabel(0.0, 0.0, 0.0, tuple(p.get(level, 0.0) for level in levels))
     mean, low, high = body["mean"], body["low"], body["high"]
+    if mean is not None and quantity is not None and quantity.kind == "pass_fail":
+        return ExpectedLabel(mean, 0.0, 1.0)
     return None if mean is None or low is None or high is None else ExpectedLabel(mean, low, high)
 
 
 def judge_first_labels(
     ledger: Ledger, decisions: Sequence["LabelDecision"]
-) -> tuple[list["LabelDecision"], list[tuple[str, Implausible]]]:
+) -> tuple[list["LabelDecision"], list[Doubt]]:
     """Judge labels without a prediction by the other labels, and the first labels again.
 
     Returns the decisions, and by id the first labels that are implausible since these labels came.
 
     The ledger may include the labels of the decisions or not.
     """
-    judged, first = list(decisions), list[tuple[str, Implausible]]()
+    judged, first = list(decisions), list[Doubt]()
     for name in dict.fromkeys(one.entry.quantity for one in decisions if one.needs_range):
         at = [n for n, one in enumerate(decisions) if one.entry.quantity == name]
         own = ledger.quantity(name)
@@ -80,7 +92,7 @@ def judge_first_labels(
 
 def _judge_quantity(
     ledger: Ledger, own: QuantityLedger, decisions: Sequence["LabelDecision"]
-) -> tuple[list["LabelDecision"], list[tuple[str, Implausible]]]:
+) -> tuple[list["LabelDecision"], list[Doubt]]:
     """As `judge_first_labels`, for the labels of one quantity."""
     quantity, written = own.quantity, {one.entry.id for one in decisions if one.draft}
     before = {id_: ys for id_, ys in _labels_by_row(own).items() if id_ not in written}
@@ -96,7 +108,7 @@ def _judge_quantity(
         for one in decisions
     ]
     first = [
-        (told.id, found)
+        (told.id, found, name_where_several(ledger, quantity.name))
         for told in own.told()[:MIN_OTHER_LABELS]
         if told.id in before and not told.sure and not quantity.judge(told.y, None, None)
         if expected_label(ledger, quantity.name, told.id) is None
@@ -147,18 +159,27 @@ def _first_two_rows(pairs: Iterable[tuple[float, str]]) -> dict[str, float]:
     return found
 
 
-def implausible_message(id_: str, reason: Implausible, campaign: str | None = None) -> str:
+def name_where_several(ledger: Ledger, quantity: str) -> str | None:
+    """The name of a quantity; None where it is the only one."""
+    return quantity if len(ledger.quantities) > 1 else None
+
+
+def implausible_message(
+    id_: str, reason: Implausible, quantity: str | None = None, campaign: str | None = None
+) -> str:
     """The warning for an implausible label: for the shell of a campaign, or for Python (None)."""
     if campaign is None:
         advice = "tell(..., replace=True) corrects it; sure=True confirms it"
     else:
-        advice = f"`{correction_command(campaign, id_)}` corrects it; --sure confirms it"
-    return f"{id_}: {reason}. A typo, or another unit? {advice}"
+        advice = f"`{correction_command(campaign, id_, quantity)}` corrects it; --sure confirms it"
+    of = f"{quantity} " if quantity else ""
+    return f"{id_}: {of}{reason}. A typo, or another unit? {advice}"
 
 
-def correction_command(campaign: str, id_: str) -> str:
+def correction_command(campaign: str, id_: str, quantity: str | None = None) -> str:
     """The command that corrects a label, to be pasted."""
     from shlex import quote
 
     dashes = "-- " if campaign.startswith("-") or id_.startswith("-") else ""
-    return f"weal tell --replace {dashes}{quote(campaign)} {quote(id_)} VALUE"
+    value = f"{quote(quantity)}=VALUE" if quantity else "VALUE"
+    return f"weal tell --replace {dashes}{quote(campaign)} {quote(id_)} {value}"

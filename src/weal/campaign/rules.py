@@ -1,9 +1,9 @@
-"""Rules of a campaign: decide which events a call of tell, skip, withdraw or ask writes.
+"""Rules of labels: decide which events a call of `tell` writes.
 
 Each function reads the campaign under the write lock (`protocol.Transaction`) and returns drafts of
 events, or raises an error, and then nothing is written. The lock orders concurrent writers: the
 second one reads the events of the first. A retry with an idempotency key writes nothing, and
-reports the rows that have changed since.
+reports the rows that have changed since. `row_rules` has skips, failures and withdrawals.
 """
 
 import shlex
@@ -15,15 +15,23 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from weal.campaign.events import EVENT_BODY_VERSION, LedgerLabel, ToldBody
-from weal.campaign.idempotency import LABEL, SKIP, UNSKIP, Change, change_of, find_call, with_key
+from weal.campaign.events import (
+    EVENT_BODY_VERSION,
+    SEVERAL_BODY_VERSION,
+    LedgerLabel,
+    ToldBody,
+)
+from weal.campaign.idempotency import LABEL, SKIP, Change, change_of, find_call, with_key
 from weal.campaign.ledger import Ledger, apply_events
 from weal.campaign.plausibility import (
+    Doubt,
     expected_label,
     implausible_message,
     judge_first_labels,
+    name_where_several,
     needs_range,
 )
+from weal.campaign.quantity_names import assignment, label_text
 from weal.errors import AlreadyLabelled, UnknownId, WealError
 from weal.learner.label_changes import (
     CONFIRMED,
@@ -32,8 +40,9 @@ from weal.learner.label_changes import (
     classify_label,
     same_labels,
 )
-from weal.quantities.protocol import Implausible
-from weal.store.events import Draft, Event, check_note
+from weal.quantities.kinds import WORKED
+from weal.quantities.protocol import Implausible, Quantity
+from weal.store.events import Draft, Event
 from weal.store.protocol import Transaction
 
 if TYPE_CHECKING:
@@ -66,14 +75,15 @@ class LabelDecision:
     implausible: Implausible | None = None  # why the label may be wrong
     needs_range: bool = False  # whether it is judged by the other labels: it has no prediction
     superseded: str | None = None  # of a retry: what became of the label since
-    is_unclear: bool = False  # whether it is there already, and the row is leased as a repeat
+    unclear: str | None = None  # as an argument of `weal tell`: it is there, and out for a repeat
+    named: str | None = None  # the quantity, where there are several
 
     def unclear_message(self, campaign: str) -> str | None:
         """How to save a label that may be a repeat, and was not saved; None: it is none."""
-        if not self.is_unclear:
+        if self.unclear is None:
             return None
-        id_, y = self.entry.id, self.entry.y
-        words = shlex.join(["weal", "tell", "--repeat", "--", campaign, id_, str(y)])
+        id_, y = self.entry.id, self.unclear
+        words = shlex.join(["weal", "tell", "--repeat", "--", campaign, id_, y])
         return (
             f"{id_} is out for a repeat, and {y} is its label already, so nothing was saved; if it "
             f"was measured again: `{words}`"
@@ -86,7 +96,7 @@ class TellResult(NamedTuple):
     seq: int  # number of the event with the last of them
     new: int  # labels that were written
     doubts: tuple[str, ...] = ()  # on labels that may be wrong, with the command that corrects them
-    reasons: tuple[tuple[str, Implausible], ...] = ()  # the same: id and reason
+    reasons: tuple[Doubt, ...] = ()  # the same: id, reason and quantity
     superseded: tuple[str, ...] = ()  # of a retry: labels that were corrected or withdrawn since
     repeated: tuple[str, ...] = ()  # ids of rows that had a label, and keep it beside the new one
     unclear: tuple[str, ...] = ()  # on labels that may be repeats, and were not saved
@@ -112,21 +122,23 @@ def tell_labels(
     reasons = _implausible_labels(campaign, found)
     doubts = tuple(implausible_message(*one, campaign.name) for one in reasons)
     superseded = tuple(one.superseded for one in found if one.superseded)
-    repeated = [str(one.id) for one in events if one.kind == "told" and one.body["repeat"]]
+    again = (str(one.id) for one in events if one.kind == "told" and one.body["repeat"])
+    repeated = tuple(dict.fromkeys(again))
     unclear = tuple(words for one in found if (words := one.unclear_message(campaign.name)))
-    more = (superseded, tuple(repeated), unclear)
+    more = (superseded, repeated, unclear)
     return TellResult(last, len(events), doubts, tuple(reasons), *more)
 
 
 def _implausible_labels(
     campaign: "Campaign", found: Sequence[LabelDecision]
-) -> list[tuple[str, Implausible]]:
+) -> list[Doubt]:
     """The implausible ones of these labels and of the first labels, with the reason."""
-    first: list[tuple[str, Implausible]] = []
+    first: list[Doubt] = []
     if any(one.needs_range for one in found):
         with suppress(WealError):  # the labels are saved: the warning may fail
             found, first = judge_first_labels(campaign.read_ledger(), found)
-    return [*((one.entry.id, one.implausible) for one in found if one.implausible), *first]
+    own = [(one.entry.id, one.implausible, one.named) for one in found if one.implausible]
+    return [*own, *first]
 
 
 def decide_labels(
@@ -170,27 +182,33 @@ def decide_each_label(
     }
     past = _by_fingerprint(tx, fingerprint, len(entries))
     out = {} if replace or repeat else now.open_repeats(tx.now)
-    found = list[LabelDecision]()
+    answered, found = set[tuple[str, str]](), list[LabelDecision]()
     for n, entry in enumerate(entries):
         own = None if fingerprint is None else f"{fingerprint}/{n}"
-        row = (now.quantity(entry.quantity).quantity.name, entry.id)
+        quantity = now.quantity(entry.quantity).quantity
+        row = (quantity.name, entry.id)
         before, seq = labels.setdefault(row, []), past.get(own, 0)
         seen = _judge(tx, now, entry)
         again = [told for told in before if repeat and seq and told.seq == seq]
-        lease = out.get(entry.id)
+        lease = None if row in answered else out.get(entry.id)
+        if lease is not None and any(told.seq > lease.seq for told in before):
+            lease = None  # this quantity was measured again already
         answers = lease is not None and _answers(entry, before, alone and lease.who == who)
         adds = answers or (repeat and not again)
         try:
             kind = classify_label(entry, again or before, replace, adds)
         except OtherLabel:
-            found.append(LabelDecision(entry, error=_other_label(entry, before)))
+            found.append(LabelDecision(entry, error=_other_label(seen.named, quantity, entry, before)))
             continue
         if kind is None:
-            seq = (again or before)[-1].seq
-            found.append(dataclass_replace(seen, seq=seq, is_unclear=lease is not None))
+            typed = assignment(now.quantities, quantity.name, label_text(quantity, entry.y))
+            unclear = None if lease is None else typed
+            found.append(
+                dataclass_replace(seen, seq=(again or before)[-1].seq, unclear=unclear)
+            )
             continue
         if answers:
-            out.pop(entry.id)
+            answered.add(row)
         draft, labels[row] = _draft(entry, kind, before, who, tx.now)
         draft = dataclass_replace(draft, key=None if seq else own)
         found.append(dataclass_replace(seen, draft=draft))
@@ -212,14 +230,16 @@ def _by_fingerprint(tx: Transaction, fingerprint: str | None, rows: int) -> dict
 
 def _judge(tx: Transaction, now: Ledger, entry: LabelInput) -> LabelDecision:
     """The label, judged by its prediction; others are needed where it has none."""
+    named = name_where_several(now, entry.quantity)
     if entry.sure:
-        return LabelDecision(entry)
+        return LabelDecision(entry, named=named)
     expected = expected_label(now, entry.quantity, entry.id)
     judge = now.quantity(entry.quantity).quantity.judge
     return LabelDecision(
         entry,
         implausible=judge(entry.y, expected, None, entry.noise),
         needs_range=needs_range(now, entry, tx.last),
+        named=named,
     )
 
 
@@ -253,7 +273,8 @@ def decide_retry(
         own = seqs.get(change)
         seq = own.pop(0) if own else past[-1].seq
         if is_recorded(now, change):
-            found.append(dataclass_replace(_judge(tx, now, entry), seq=seq))
+            seen = LabelDecision(entry) if is_failure(now, entry) else _judge(tx, now, entry)
+            found.append(dataclass_replace(seen, seq=seq))
         else:
             found.append(
                 LabelDecision(entry, seq=seq, superseded=_superseded_message(now, entry, seq))
@@ -262,10 +283,14 @@ def decide_retry(
 
 
 def _superseded_message(now: Ledger, entry: LabelInput, seq: int) -> str:
-    labels = [str(told.y) for told in now.quantity(entry.quantity).labels.get(entry.id, ())]
+    own = now.with_failures()[entry.quantity]
+    labels = [label_text(own.quantity, told.y) for told in own.labels.get(entry.id, ())]
     since = f"its label is {', '.join(labels)} now" if labels else "it was withdrawn since"
+    if now.is_labelled(entry.id) and not labels and entry.quantity == WORKED:
+        since = "it has a label now"
+    said = "failed" if own is now.failures else label_text(own.quantity, entry.y)
     return (
-        f"{entry.id}: {entry.y} was told under this key before (event {seq}), and {since}. Nothing "
+        f"{entry.id}: {said} was told under this key before (event {seq}), and {since}. Nothing "
         "was written: to tell it again, use another key"
     )
 
@@ -279,23 +304,31 @@ def label_change(now: Ledger, entry: LabelInput) -> Change:
 def is_recorded(now: Ledger, change: Change) -> bool:
     """Whether the campaign has this label or skip already."""
     if change.what == LABEL:
-        labels = now.quantity(change.quantity or now.first_quantity).labels.get(change.id, ())
+        own = now.with_failures()[change.quantity or now.first_quantity]
+        labels = own.labels.get(change.id, ())
         said = (change.y, change.noise)
         same = [told for told in labels if (told.y, told.noise) == said]
         return any(told.sure or not change.sure for told in same)
     return now.is_labelled(change.id) or (change.id in now.skipped) == (change.what == SKIP)
 
 
-def _other_label(entry: LabelInput, before: Sequence[LedgerLabel]) -> AlreadyLabelled:
+def is_failure(now: Ledger, entry: LabelInput) -> bool:
+    """Whether this is a run that failed, and no label of a measured quantity."""
+    return entry.quantity == WORKED and WORKED not in now.quantities
+
+
+def _other_label(
+    named: str | None, quantity: Quantity, entry: LabelInput, before: Sequence[LedgerLabel]
+) -> AlreadyLabelled:
     """The error on a label that differs from the labels of its row, in value or in noise."""
     if all(told.y != entry.y for told in before):
-        there = ", ".join(str(told.y) for told in before)
-        differs = f"{entry.y} is another"
+        there = ", ".join(label_text(quantity, told.y) for told in before)
+        differs = f"{label_text(quantity, entry.y)} is another"
     else:
         there = ", ".join(f"{one.y} {_noise_words(one.noise)}" for one in before)
         differs = f"this one has {'none' if entry.noise is None else f'noise {entry.noise}'}"
     return AlreadyLabelled(
-        f"{entry.id!r} has the label {there} already, and {differs}; use replace "
+        f"{entry.id!r} has the {named or 'label'} {there} already, and {differs}; use replace "
         "(--replace) to correct it, or repeat (--repeat) to add a second measurement"
     )
 
@@ -307,7 +340,7 @@ def _noise_words(noise: float | None) -> str:
 def told_body(entry: LabelInput, again: bool) -> ToldBody:
     """The body of the event with this label; `sure` is in it only if it is True."""
     body: ToldBody = {
-        "v": EVENT_BODY_VERSION,
+        "v": SEVERAL_BODY_VERSION if entry.quantity == WORKED else EVENT_BODY_VERSION,
         "y": entry.y,
         "noise": entry.noise,
         "note": entry.note,
@@ -317,83 +350,11 @@ def told_body(entry: LabelInput, again: bool) -> ToldBody:
     return {**body, "sure": True} if entry.sure else body
 
 
-def decide_skips(
-    tx: Transaction,
-    ids: Sequence[str],
-    who: str,
-    on: bool,
-    note: str | None,
-    key: str | None = None,
-) -> tuple[list[Draft], dict[str, str]]:
-    """Events that skip rows or bring them back; none for rows in that state already.
-
-    Of a retry, words on each row that is not so any more.
-    """
-    now = check_ids(tx, ids)
-    changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
-    is_there = partial(is_recorded, now)
-    if key is not None and find_call(tx, key, changes, is_there, now.first_quantity):
-        since = [name for name in ids if (name in now.skipped) != on]
-        return [], {name: _changed_since(now, name, on) for name in since}
-    again = now.open_repeats(tx.now)  # of these, the label stays, and no other is asked
-    if on and (labelled := [one for one in ids if now.is_labelled(one) and one not in again]):
-        raise AlreadyLabelled(f"{_some(labelled)}: labelled already, so there is nothing to skip")
-    body = {"v": EVENT_BODY_VERSION, "on": on, "note": check_note(note, "a note")}
-    drafts = [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
-    return with_key(drafts, key, changes), {}
-
-
-def _changed_since(now: Ledger, name: str, on: bool) -> str:
-    did = "skipped it" if on else "brought it back"
-    became = "labelled" if now.is_labelled(name) else "brought back" if on else "skipped"
-    return f"{name}: this key {did} before; it was {became} since. Nothing was written"
-
-
-def decide_withdrawals(
-    tx: Transaction, ids: Sequence[str], who: str, note: str | None, event: int | None = None
-) -> list[Draft]:
-    """Events that withdraw labels or leases; with `event`, the label of this event alone.
-
-    A row that this person has for a repeat is given back, and keeps its label.
-    """
-    now = check_ids(tx, ids)
-    if event is not None:
-        drafts = decide_undo(tx, ids[0], event, who, note) if len(ids) == 1 else []
-        if not drafts:
-            raise ValueError(
-                f"event {event} is no label of {_some(ids)} that counts: `weal show NAME ID` lists "
-                "the events of a row"
-            )
-        return drafts
-    if nothing := [one for one in ids if not now.is_labelled(one) and one not in now.leases]:
-        raise ValueError(f"{_some(nothing)}: neither labelled nor asked, so nothing to withdraw")
-    body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
-    repeats = now.open_repeats(tx.now)
-    back = [one for one in ids if one in repeats and repeats[one].who == who]
-    given_back: dict[str, object] = {**body, "quantity": now.first_quantity, "labels": []}
-    return [Draft("withdrawn", given_back, name, who) for name in back] + [
-        Draft("withdrawn", {**body, "quantity": quantity}, name, who)
-        for name in ids
-        for quantity in (now.labels_of(name) or [now.first_quantity])
-        if name not in back
-    ]
-
-
-def decide_undo(tx: Transaction, name: str, seq: int, who: str, note: str | None) -> list[Draft]:
-    """The event that withdraws the label of event `seq`, if it still counts; others stay."""
-    body = {"v": EVENT_BODY_VERSION, "note": check_note(note, "a note")}
-    for quantity, labels in read_rows(tx, [name]).labels_of(name).items():
-        if any(one.seq == seq for one in labels):
-            named = {"labels": [seq]} if len(labels) > 1 else {}
-            return [Draft("withdrawn", {**body, "quantity": quantity, **named}, name, who)]
-    return []
-
-
 def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:
     """The ledger of these rows; UnknownId if one is no candidate."""
     there = tx.existing_ids(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
-        raise UnknownId(f"no candidate has the id {_some(unknown)}", unknown)
+        raise UnknownId(f"no candidate has the id {some_ids(unknown)}", unknown)
     return read_rows(tx, ids)
 
 
@@ -402,23 +363,7 @@ def read_rows(tx: Transaction, ids: Iterable[str]) -> Ledger:
     return apply_events(Ledger(""), [*tx.events_between(1, 1), *tx.events_of(ids)])
 
 
-def _some(ids: Iterable[str]) -> str:
+def some_ids(ids: Iterable[str]) -> str:
     names = list(ids)
     more = f" and {len(names) - MAX_IDS_IN_MESSAGE} more" if len(names) > MAX_IDS_IN_MESSAGE else ""
     return ", ".join(map(repr, names[:MAX_IDS_IN_MESSAGE])) + more
-
-
-def skip_rows(
-    campaign: "Campaign", ids: Sequence[str], on: bool, who: str, note: str | None, key: str | None
-) -> dict[str, str]:
-    """Skip rows (`on`) or bring them back; of a retry, a message on each row that has changed."""
-    changed: dict[str, str] = {}
-
-    def decide(tx: Transaction) -> list[Draft]:
-        drafts, since = decide_skips(tx, ids, who, on, note, key)
-        changed.clear()
-        changed.update(since)
-        return drafts
-
-    campaign.transact(decide)
-    return changed

@@ -172,7 +172,7 @@ def skip(
     """Leave rows out: they are not suggested until --undo, or until they get a label."""
     with open_for_command(name, store, by) as campaign:
         from weal.campaign.label_input import distinct
-        from weal.campaign.rules import skip_rows
+        from weal.campaign.row_rules import skip_rows
 
         since = skip_rows(campaign, distinct(list(ids)), not undo, campaign.who, note, key)
     _report_ids([one for one in ids if one not in since], "back" if undo else "skipped", as_json)
@@ -210,7 +210,7 @@ def withdraw(
     A row that you have for a repeat is given back, and keeps its label.
     """
     from weal.campaign.label_input import distinct
-    from weal.campaign.rules import decide_withdrawals
+    from weal.campaign.row_rules import decide_withdrawals
 
     with open_for_command(name, store, by) as campaign:
         who, found = campaign.who, distinct(list(ids))

@@ -18,7 +18,7 @@ from weal.campaign.events import LedgerLabel
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import QuantityLedger
 from weal.campaign.plausibility import expected_in_event, judge_in_ledger
-from weal.campaign.rules import decide_undo
+from weal.campaign.row_rules import decide_undo
 from weal.errors import ReusedKey, UnknownId
 from weal.quantities.protocol import ExpectedLabel
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
