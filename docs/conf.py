@@ -9,7 +9,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 
 import weal  # noqa: E402
 from weal.formats.archive import FORMAT_VERSION  # noqa: E402
-from weal.store.statements import SQLITE  # noqa: E402
+from weal.store.statements import STORE_VERSION  # noqa: E402
 
 project = "weal"
 author = "The weal developers"
@@ -41,7 +41,7 @@ myst_heading_anchors = 3
 myst_substitutions = {
     "version": release,
     "format_version": FORMAT_VERSION,
-    "store_version": len(SQLITE),
+    "store_version": STORE_VERSION,
 }
 nb_render_markdown_format = "myst"  # tables, too
 nb_execution_mode = os.environ.get("WEAL_DOCS_EXECUTION", "force")  # cache: what did not change

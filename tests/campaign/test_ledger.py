@@ -17,7 +17,8 @@ def told(seq, name, y, kind="told"):
 
 def asked(seq, name, hours=0.0, lease=24.0, check=False, **more):
     until = (START + timedelta(hours=hours + lease)).isoformat()
-    return event(seq, "asked", name, hours, until=until, check=check, mean=1.0, **more)
+    body = {"check": check, "mean": 1.0, "why": {"how": "chosen"}, **more}
+    return event(seq, "asked", name, hours, until=until, **body)
 
 
 def created():

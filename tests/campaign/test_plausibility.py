@@ -61,7 +61,7 @@ def test_each_label_is_looked_at_beside_all_others(seed):
     ]
     crossed = len(pairs[:before]) - 1 < 5 <= len(pairs) - 1
     slow = [
-        (name, words)
+        (name, words, None)
         for name, value in (pairs[: min(before, MIN_OTHER_LABELS)] if crossed else [])
         if (words := by_others(value, [other for one, other in pairs if one != name]))
     ]

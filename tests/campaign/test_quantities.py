@@ -97,7 +97,7 @@ def test_labels_of_two_quantities_are_kept_apart():
     assert list(whole.quantity("yield").labels) == ["b"]
     assert (whole.n_labels, whole.labelled()) == (2, {"a", "b"})
     assert whole.is_labelled("a")
-    assert [len(whole.quantity(name).foretold) for name in ("yield", "purity")] == [0, 0]
+    assert [len(whole.quantity(name).foretold) for name in ("yield", "purity")] == [0, 1]
     for cut in range(1, len(events)):
         assert apply_events(after(*events[:cut]), events[cut:]) == whole
     with pytest.raises(ValueError, match="several quantities"):

@@ -29,7 +29,6 @@ from weal.campaign.row_rules import decide_withdrawals, fail_rows, skip_rows
 from weal.campaign.rules import LabelInput, TellResult
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
-from weal.quantities.kinds import find_quantity
 from weal.shards.executors import check_scheduler
 from weal.store.events import Draft, check_name
 from weal.store.protocol import Store, open_store
@@ -650,7 +649,7 @@ class Campaign(CampaignLog):
     @overload
     def tell(
         self,
-        ids: Mapping[Any, float],
+        ids: Mapping[Any, Any],
         labels: None = None,
         *,
         noise: "ArrayLike | None" = None,
@@ -665,9 +664,9 @@ class Campaign(CampaignLog):
     def tell(
         self,
         ids: Hashable | Iterable[Any],
-        labels: "ArrayLike",
+        labels: "ArrayLike | str | Mapping[str, Any] | Sequence[Any]",
         *,
-        noise: "ArrayLike | None" = None,
+        noise: "ArrayLike | Mapping[str, Any] | None" = None,
         by: str | None = None,
         note: str | None = None,
         sure: bool = False,
@@ -688,7 +687,7 @@ class Campaign(CampaignLog):
         repeat: bool = False,
         key: str | None = None,
     ) -> int:
-        """Save the label of a row, or the labels of several.
+        """Save the labels of a row, or of several rows.
 
         When it returns, the label is on disk. The same label again changes nothing. Either all is
         taken or nothing. A label far from what was expected, or, where nothing was, from the labels
@@ -698,9 +697,10 @@ class Campaign(CampaignLog):
         ----------
         ids : id, list of ids, or dict of id to label
             Whose labels they are; rows need not have been asked.
-        labels : float, list of floats, or None
-            As many as ids; None where `ids` is a dict.
-        noise : float, list of floats, or None
+        labels : label, dict of quantity to label, list of these, or None
+            As many as ids; None where `ids` is a dict. A campaign with several quantities names
+            them: ``{"yield": 82.1, "crystallised": "yes"}``. The others can be told later.
+        noise : float, dict of quantity to float, list of these, or None
             Standard deviation of what is known of a label's noise, in its units.
         by : str or None
             Who is at work; None: who opened the campaign.
@@ -732,7 +732,8 @@ class Campaign(CampaignLog):
         UnknownId
             Where there is no such row.
         ValueError
-            Where a label is no finite number, or numbers of ids and labels differ.
+            Where a label cannot be read, a quantity is not known, or numbers of ids and labels
+            differ.
 
         Examples
         --------
@@ -746,10 +747,7 @@ class Campaign(CampaignLog):
         >>> campaign.tell("a", 312.5)  # the same again: nothing is written
         3
         """
-        if isinstance(ids, Mapping) and labels is None:
-            ids, labels = list(ids), list(ids.values())
-        quantity = find_quantity(self.read_quantities())
-        found = entries(quantity, ids, labels, noise, note, sure)
+        found = entries(self.read_quantities(), ids, labels, noise, note, sure)
         kept = self.tell_entries(found, by=by, replace=replace, repeat=repeat, key=key)
         _warn(
             [*(implausible_message(*one) for one in kept.reasons), *kept.superseded, *kept.unclear]
@@ -845,6 +843,65 @@ class Campaign(CampaignLog):
 
         return tell_file(self, source, **how)
 
+    def fail(
+        self,
+        ids: Any,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        accident: bool = False,
+        replace: bool = False,
+        key: str | None = None,
+    ) -> int:
+        """Tell that the runs of rows failed: nothing could be measured.
+
+        A failure is a label of the quantity "worked": rows that probably fail are asked less. A
+        label that is told later replaces it.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        note : str or None
+            Kept with it.
+        accident : bool
+            Whether the reason says nothing about the row, such as a power cut: the row is skipped,
+            and nothing is learnt from it. A failure that was told before becomes an accident.
+        replace : bool
+            Whether labels of these rows are withdrawn; a row with a label has worked.
+        key : str or None
+            As in `tell`.
+
+        Returns
+        -------
+        int
+            The number of the last event.
+
+        Raises
+        ------
+        AlreadyLabelled
+            Where one has a label, without `replace`.
+        ReusedKey
+            Where the key was used for other content.
+        UnknownId
+            Where there is no such row.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> number = campaign.fail("d", note="stirrer stopped")
+        >>> list(campaign.read_ledger().failures.labels)
+        ['d']
+        """
+        who = by or self.who
+        found = fail_rows(self, distinct(ids), who, note, accident, replace, key)
+        _warn(found.messages)
+        return found.seq
+
     def skip(
         self,
         ids: Any,
@@ -918,9 +975,15 @@ class Campaign(CampaignLog):
         _warn(skip_rows(self, distinct(ids), False, by or self.who, note, key).values())
 
     def withdraw(
-        self, ids: Any, *, by: str | None = None, note: str | None = None, event: int | None = None
+        self,
+        ids: Any,
+        *,
+        by: str | None = None,
+        note: str | None = None,
+        event: int | None = None,
+        quantity: str | None = None,
     ) -> None:
-        """Withdraw the labels of rows, or the lease of rows without a label.
+        """Withdraw the labels and failures of rows, or the lease of rows without a label.
 
         A row that this person has for a repeat is given back, and keeps its label: withdraw it once
         more to withdraw the label. What was withdrawn stays in the history.
@@ -935,6 +998,8 @@ class Campaign(CampaignLog):
             Kept with it.
         event : int or None
             Number of the event of one label of one row: other labels of the row stay. None: all.
+        quantity : str or None
+            The quantity whose labels are withdrawn; "failed": the failure of the row. None: all.
 
         Raises
         ------
@@ -954,7 +1019,7 @@ class Campaign(CampaignLog):
         0
         """
         found, who = distinct(ids), by or self.who
-        self.transact(lambda tx: decide_withdrawals(tx, found, who, note, event))
+        self.transact(lambda tx: decide_withdrawals(tx, found, who, note, event, quantity))
 
     def add(
         self, pool: Any, *, by: str | None = None, options: "TableOptions | None" = None

@@ -3,8 +3,8 @@
     created     settings, plan of the columns, quantities, target column, column of the ids
     added       a chunk of candidates in the store, or shards that stay in their files
     asked       a row is leased: until when, the prediction at that time, and why this row
-    told        a label; with `confirms`, the same label of the row is sure from now on. A label 0 of
-                the quantity "worked" is a run that failed
+    told        a label; with `confirms`, the same label of the row is sure from now on. The label 0
+                of the quantity "worked" is a run that failed
     corrected   a label that replaces all labels of the row
     withdrawn   the row has no label of the quantity any more, and no lease; with `labels`, only the
                 labels of these events are withdrawn; without any, only the lease
@@ -17,7 +17,7 @@ what weal 0.2 would misread (several quantities, or one of words; runs that fail
 several withdrawn). The store takes its own version from the highest `v` in it, so that 0.2 refuses
 such a store and opens the others (`store.statements`). Keys never change their meaning: stores of
 weal 0.2 open for ever. `change_of_labels` gives the meaning of the three kinds that carry labels.
-Each of them names its `quantity`; those of weal 0.2 do not, and mean the only one of their campaign.
+Each of them names its `quantity`; those of weal 0.2 do not: they mean the campaign's only one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,7 +92,7 @@ class SuggestionBody(PredictionBody):
 
 
 class QuantityPredictionBody(TypedDict, total=False):
-    """The prediction of a further quantity: as of the first one, or of words their probabilities."""
+    """The prediction of a further quantity: mean, sd and interval, or probabilities of words."""
 
     mean: float | None
     sd: float | None

@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict, TypeGuard, Unpack
 
+from weal.campaign.quantity_names import find_named
 from weal.campaign.rules import LabelInput
 from weal.quantities.protocol import Quantity
 from weal.store.events import check_id, check_note
@@ -42,20 +43,62 @@ def distinct(ids: object) -> list[str]:
 
 
 def entries(
-    quantity: Quantity, ids: object, labels: object, noise: object, note: str | None,
-    sure: bool = False,
+    quantities: Mapping[str, Quantity], ids: object, labels: object, noise: object,
+    note: str | None, sure: bool = False,
 ) -> list[LabelInput]:  # fmt: skip
-    """One label of the quantity, or one for each id."""
+    """One label, or one for each id; a dict is of several quantities, by their names."""
+    if isinstance(ids, Mapping) and labels is None:
+        labels = list(ids.values())
     found = names(ids)
-    values = list(labels) if _is_several(labels) else [labels]
-    noises = list(noise) if _is_several(noise) else [noise] * len(found)
-    if _is_several(ids) != _is_several(labels) or not len(found) == len(values) == len(noises):
+    values, noises = _each(labels) or [labels], _each(noise)
+    noises = [noise] * len(found) if noises is None else noises
+    is_single = _each(labels) is None
+    if _is_several(ids) == is_single or not len(found) == len(values) == len(noises):
         raise ValueError(
             f"tell() got {len(values)} labels and {len(noises)} noises for {len(found)} ids; it "
             "needs one for each. To leave a row without a label, call skip(id) instead"
         )
     rows = zip(found, values, noises, strict=True)
-    return [entry(quantity, name, value, sd, note, sure) for name, value, sd in rows]
+    return [one for row in rows for one in _entries_of_row(quantities, *row, note, sure)]
+
+
+def _each(given: object) -> list[object] | None:
+    """The values of a collection; None for one value, which a dict of quantities is."""
+    return list(given) if _is_several(given) and not isinstance(given, Mapping) else None
+
+
+def _entries_of_row(
+    quantities: Mapping[str, Quantity], name: str, value: object, noise: object,
+    note: str | None, sure: bool,
+) -> list[LabelInput]:  # fmt: skip
+    """The labels of one row: of the only quantity, or of those that a dict names."""
+    if not isinstance(value, Mapping) and len(quantities) > 1:
+        example = ", ".join(f"{one!r}: ..." for one in quantities)
+        raise ValueError(
+            f"tell() got {value!r} for {name}, and several quantities are measured: name them, as "
+            f"in tell({name!r}, {{{example}}})"
+        )
+    labels = _by_quantity(quantities, value, name)
+    sds = _by_quantity(quantities, noise, name) if isinstance(noise, Mapping) else {}
+    if not labels:
+        raise ValueError(f"tell() got no label for {name}; to leave it out, call skip(id) instead")
+    if lost := [one for one in sds if one not in labels]:
+        raise ValueError(f"tell() got a noise of {lost[0]!r} for {name}, and no label of it")
+    plain = None if isinstance(noise, Mapping) else noise
+    return [
+        entry(quantities[own], name, one, sds.get(own, plain), note, sure)
+        for own, one in labels.items()
+    ]
+
+
+def _by_quantity(quantities: Mapping[str, Quantity], given: object, row: str) -> dict[str, object]:
+    """The values of a dict by the names of the quantities; another value is of the only one."""
+    if not isinstance(given, Mapping):
+        return {next(iter(quantities)): given}
+    found = {find_named(quantities, name).name: value for name, value in given.items()}
+    if len(found) < len(given):
+        raise ValueError(f"tell() got two values of one quantity for {row}: {list(given)}")
+    return found
 
 
 def entry(

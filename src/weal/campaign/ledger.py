@@ -254,7 +254,7 @@ def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
 
 def _is_answered(ledger: Ledger, lease: Lease | None) -> bool:
     """Whether the row of a lease has a label of every quantity, or has failed."""
-    if lease is None or lease.id in ledger.failures.labels:
+    if lease is None or lease.id in ledger.failures.labels or len(ledger.quantities) == 1:
         return True
     return lease.is_answered(one.labels.get(lease.id, ()) for one in ledger.quantities.values())
 

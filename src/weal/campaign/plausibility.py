@@ -62,8 +62,7 @@ def expected_in_event(
     if body is None:
         return None
     if (p := body.get("probabilities")) and quantity is not None:
-        levels = [quantity.format(float(code)) for code in range(len(p))]
-        return ExpectedLabel(0.0, 0.0, 0.0, tuple(p.get(level, 0.0) for level in levels))
+        return ExpectedLabel(0.0, 0.0, 0.0, tuple(p.get(word, 0.0) for word in quantity.words))
     mean, low, high = body["mean"], body["low"], body["high"]
     if mean is not None and quantity is not None and quantity.kind == "pass_fail":
         return ExpectedLabel(mean, 0.0, 1.0)

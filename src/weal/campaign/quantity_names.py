@@ -9,8 +9,9 @@ A campaign with one quantity needs no name. Standard library only: `weal tell` s
 
 from collections.abc import Iterable, Mapping
 
-from weal.quantities.kinds import WORKED
+from weal.quantities.kinds import WORKED, name_and_unit
 from weal.quantities.protocol import Quantity
+from weal.tables.result_lines import read_failure
 from weal.text import shorten
 
 MIN_NAME_SIMILARITY = 0.6  # likeness of two names, as difflib has it, one of which may be meant
@@ -73,7 +74,22 @@ def check_names(columns: Iterable[str | None], names: Iterable[str]) -> None:
 
 def label_text(quantity: Quantity, label: float) -> str:
     """A label as it is typed: the number in full, or the word."""
-    return str(label) if quantity.kind == "number" else quantity.format(label)
+    return quantity.format(label) if quantity.words else str(label)
+
+
+def read_failure_of(quantity: Quantity, text: str) -> tuple[str | None, str | None]:
+    """As `read_failure`, for a quantity whose own words come first: `Na`, `failed`.
+
+    >>> from weal.quantities.pass_fail import PassFail
+    >>> read_failure_of(PassFail("crystallised"), "failed - no crystals")
+    ('failed', 'no crystals')
+    >>> read_failure_of(PassFail("test", passes=("ok",), fails=("failed",)), "Failed")
+    (None, None)
+    """
+    typed = text.strip()
+    if typed.casefold() in [word.casefold() for word in quantity.words]:
+        return None, None
+    return read_failure(typed, None)
 
 
 def assignment(quantities: Mapping[str, object], quantity: str, value: str) -> str:
@@ -89,13 +105,7 @@ def _matching(quantities: Mapping[str, Quantity], text: str) -> list[Quantity]:
         return exact
     small = text.casefold()
     alike = [one for one in every if small in (one.name.casefold(), (one.column or "").casefold())]
-    return alike or [one for one in every if small == _without_unit(one).casefold()]
-
-
-def _without_unit(quantity: Quantity) -> str:
-    from weal.quantities.kinds import name_and_unit
-
-    return name_and_unit(quantity.column)[0]
+    return alike or [one for one in every if small == name_and_unit(one.column)[0].casefold()]
 
 
 def _near(quantities: Mapping[str, Quantity], text: str) -> str:

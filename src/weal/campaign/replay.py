@@ -25,7 +25,7 @@ import numpy as np
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.config import current_settings
-from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels, ends_lease
+from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels, gives_row_back
 from weal.campaign.ledger import Ledger, quantity_of_event
 from weal.goals.grammar import parse_goal
 from weal.learner import events as happened
@@ -154,7 +154,10 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     before = now.labels.get((quantity, name), ())
     change = change_of_labels(before, event)
     now.labels[quantity, name] = after = change.after(before)
-    if event.kind == "withdrawn" and ends_lease(event, change):
+    if quantity not in state.quantities:
+        failed = happened.Skipped(name, on=bool(after))
+        return replace(now, state=apply(state, failed))
+    if gives_row_back(event):
         state = apply(state, happened.Released((name,)))
     if change.dropped:
         unusable = {one: why for one, why in unusable.items() if one != name}

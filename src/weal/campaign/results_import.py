@@ -292,7 +292,7 @@ def _import_line(
         return replace(row, action="refused", message=str(telling.error)), None
     message = telling.superseded or telling.unclear_message(campaign) or ""
     if telling.implausible and not message:
-        message = implausible_message(line.id, telling.implausible, campaign)
+        message = implausible_message(line.id, telling.implausible, telling.named, campaign)
     if telling.draft is None:
         return replace(row, action="same", message=message), None
     kind, again = telling.draft.kind, telling.draft.body["repeat"]

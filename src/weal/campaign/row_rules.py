@@ -70,7 +70,9 @@ def _check_skippable(tx: Transaction, now: Ledger, ids: Sequence[str], accident:
     failed = [one for one in ids if one in now.failures.labels]
     labelled = [one for one in ids if now.is_labelled(one) and one not in (*again, *failed)]
     if labelled:
-        raise AlreadyLabelled(f"{some_ids(labelled)}: labelled already, so there is nothing to skip")
+        raise AlreadyLabelled(
+            f"{some_ids(labelled)}: labelled already, so there is nothing to skip"
+        )
     if failed and not accident:
         raise AlreadyLabelled(
             f"{some_ids(failed)}: told as failed already, so there is nothing to skip; to learn "
@@ -131,7 +133,9 @@ def decide_failure(
     """The decision on one run; `repeats` are the rows that are out to be measured again."""
     check_failures_kept(now)
     if before := now.failures.labels.get(name):
-        return FailureDecision(name, seq=before[-1].seq, message=f"{name} was told as failed before")
+        return FailureDecision(
+            name, seq=before[-1].seq, message=f"{name} was told as failed before"
+        )
     labels = now.labels_of(name)
     entry = failure(name, note)
     if labels and name in repeats:
@@ -145,8 +149,8 @@ def decide_failure(
             for quantity, several in labels.items()
         )
         words = (
-            f"{name!r} has a label ({told}), so its run worked; use replace (--replace) to withdraw "
-            "it and call the run failed"
+            f"{name!r} has a label ({told}), so its run worked; use replace (--replace) to "
+            "withdraw it and call the run failed"
         )
         return FailureDecision(name, error=AlreadyLabelled(words))
     drafts = [_withdrawal(quantity, name, who, note) for quantity in labels]

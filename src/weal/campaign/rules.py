@@ -129,9 +129,7 @@ def tell_labels(
     return TellResult(last, len(events), doubts, tuple(reasons), *more)
 
 
-def _implausible_labels(
-    campaign: "Campaign", found: Sequence[LabelDecision]
-) -> list[Doubt]:
+def _implausible_labels(campaign: "Campaign", found: Sequence[LabelDecision]) -> list[Doubt]:
     """The implausible ones of these labels and of the first labels, with the reason."""
     first: list[Doubt] = []
     if any(one.needs_range for one in found):
@@ -198,14 +196,13 @@ def decide_each_label(
         try:
             kind = classify_label(entry, again or before, replace, adds)
         except OtherLabel:
-            found.append(LabelDecision(entry, error=_other_label(seen.named, quantity, entry, before)))
+            error = _other_label(seen.named, quantity, entry, before)
+            found.append(LabelDecision(entry, error=error))
             continue
         if kind is None:
             typed = assignment(now.quantities, quantity.name, label_text(quantity, entry.y))
             unclear = None if lease is None else typed
-            found.append(
-                dataclass_replace(seen, seq=(again or before)[-1].seq, unclear=unclear)
-            )
+            found.append(dataclass_replace(seen, seq=(again or before)[-1].seq, unclear=unclear))
             continue
         if answers:
             answered.add(row)
@@ -364,6 +361,7 @@ def read_rows(tx: Transaction, ids: Iterable[str]) -> Ledger:
 
 
 def some_ids(ids: Iterable[str]) -> str:
+    """The first few of these ids, for a message."""
     names = list(ids)
     more = f" and {len(names) - MAX_IDS_IN_MESSAGE} more" if len(names) > MAX_IDS_IN_MESSAGE else ""
     return ", ".join(map(repr, names[:MAX_IDS_IN_MESSAGE])) + more

@@ -86,6 +86,10 @@ class PostgresSql:
     def now(self) -> datetime:
         return datetime.fromisoformat(self.rows(_NOW)[0][0]).replace(tzinfo=UTC)
 
+    def raise_version(self, number: int) -> None:
+        if self.rows("SELECT 1 FROM weal_schema WHERE version < ?", (number,)):
+            self.rows("UPDATE weal_schema SET version = ?", (number,))
+
 
 class PostgresEngine:
     """Transactions on one database of a server."""
@@ -224,7 +228,7 @@ def _login(name: StoreUrl, patience: float | None) -> dict[str, Any]:
 
 def _bring_up(sql: PostgresSql) -> None:
     """Create or upgrade the tables, one process at a time."""
-    if _version(sql) == len(statements.POSTGRES):
+    if _version(sql) >= len(statements.POSTGRES):
         return
     with sql.connection.transaction():
         sql.rows("SELECT pg_advisory_xact_lock(?)", (statements.STORE_APPLICATION_ID,))
@@ -247,7 +251,7 @@ def _version(sql: PostgresSql) -> int:
             "with ENCODING 'UTF8'"
         )
     found = sql.rows("SELECT max(version) FROM weal_schema")[0][0] if there else 0
-    statements.check_version(found or 0, len(statements.POSTGRES), sql.place)
+    statements.check_version(found or 0, sql.place)
     return int(found or 0)
 
 

@@ -73,6 +73,10 @@ class SqliteSql:
         text = self.rows("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")[0][0]
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
+    def raise_version(self, number: int) -> None:
+        if sqlite_file.pragma(self.connection, "user_version") < number:
+            self.rows(f"PRAGMA user_version={number:d}")
+
 
 @contextmanager
 def empty_store(place: str) -> Iterator[SqliteSql]:

@@ -127,7 +127,7 @@ def version(connection: sqlite3.Connection, place: str) -> int:
         return 0
     if owner != statements.STORE_APPLICATION_ID:
         raise WealError(f"{place} is a SQLite file of another program: name another file")
-    statements.check_version(number, len(statements.SQLITE), place)
+    statements.check_version(number, place)
     if number < 1 or empty:
         raise damage_error(place, f"it has version {number} and {'no' if empty else 'some'} tables")
     return number

@@ -14,6 +14,12 @@ events, so that readers need no transaction.
 an old one the steps that it lacks. A released step never changes. The store keeps the number of its
 last step (SQLite's user_version, PostgreSQL's table weal_schema); a store with a higher number than
 this version of weal knows is refused.
+
+    1   the tables
+    2   an event whose body has the version 2 or higher: weal 0.2 would misread it
+
+Step 2 changes no table. It is taken by the transaction that writes the first such event, so that
+weal 0.2 refuses the store from then on, and opens stores without one.
 """
 
 import hashlib
@@ -70,6 +76,9 @@ class SqlConnection(Protocol):
 
     def now(self) -> datetime:
         """The database's clock."""
+
+    def raise_version(self, number: int) -> None:
+        """Raise the version of the store to this number, in the open transaction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,12 +298,20 @@ def _write(
         return ()
     sql, name = tx.sql, tx.name
     rows = events.write(name, drafts, tx.last, tx.hash, tx.now)
+    if (needed := body_version(drafts)) > TABLES_VERSION:
+        sql.raise_version(needed)
     sql.insert("weal_event", (*_EVENT_FIELDS, "token"), [(*row, token) for row in rows])
     if chunks:
         _write_chunks(tx, chunks)
     tip = (rows[-1][1], rows[-1][-1], name)
     sql.rows("UPDATE weal_campaign SET last = ?, hash = ? WHERE name = ?", tip)
     return tuple(map(events.event_of_row, rows))
+
+
+def body_version(drafts: Iterable[Draft]) -> int:
+    """The highest version among the bodies of these events, which the store must have."""
+    found = (draft.body.get("v", TABLES_VERSION) for draft in drafts)
+    return max((v for v in found if isinstance(v, int)), default=TABLES_VERSION)
 
 
 def _write_chunks(tx: TableTransaction, chunks: Sequence[Chunk]) -> None:
@@ -372,8 +389,13 @@ POSTGRES: tuple[tuple[str, ...], ...] = (
 # fmt: on
 
 
-def check_version(found: int, newest: int, place: str) -> None:
+TABLES_VERSION = len(SQLITE)  # of a new store
+STORE_VERSION = 2  # the newest that this weal reads and writes
+
+
+def check_version(found: int, place: str) -> None:
     """Raise WealError for a store of a newer weal."""
+    newest = max(STORE_VERSION, len(SQLITE))
     if found > newest:
         raise WealError(
             f"{place} was written by a newer weal (its tables have version {found}; weal "

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from weal.tables.cells import read_typed_number
 
 FAILED = frozenset({"failed", "fail", "n/a", "na", "-", "--", "\N{EN DASH}", "\N{EM DASH}"})
+RUN_FAILED = frozenset({"failed", "fail"})  # words of a run that failed; the others teach nothing
 _FAILED_BECAUSE = re.compile(r"(?i)(failed|fail)\s*[-:;,(\u2013\u2014]+\s*(\S.*)")
 _BOUND = re.compile(r"[<>\u2264\u2265]=?\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*[^\s\d]{0,9}")
 RESULT_NUMBERS: tuple[str, ...] = ("value", "noise")  # roles of columns of numbers

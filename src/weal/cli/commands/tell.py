@@ -27,8 +27,9 @@ class TellOptions(TypedDict):
     sheet: str | None
     header: int | None
     dry_run: bool
-    noise: str | None
+    noise: tuple[str, ...]
     note: str | None
+    accident: bool
     sure: bool
     replace: bool
     repeat: bool
@@ -38,13 +39,15 @@ class TellOptions(TypedDict):
 @command(
     "Save a label, or a file of labels.",
     "weal tell alloys A-0417 312.5",
+    "weal tell salts R-17 yield=82.1 crystallised=yes",
+    "weal tell salts R-18 failed --note 'stirrer stopped'",
     "weal tell alloys --file batch.xlsx",
     context_settings=VERBATIM,
 )
 @with_parameters(
     line.name,
     click.argument("id_", metavar="[ID", required=False),
-    click.argument("value", metavar="VALUE]", required=False),
+    click.argument("values", metavar="VALUE...]", nargs=-1),
     click.option(
         "--file", "file", type=FILE, help="A table of labels, saved completely or not at all."
     ),
@@ -52,8 +55,16 @@ class TellOptions(TypedDict):
     line.sheet,
     line.header,
     click.option("--dry-run", is_flag=True, help="With --file: show the outcome, save nothing."),
-    click.option("--noise", metavar="SD", help="Standard deviation of the measurement error."),
+    click.option(
+        "--noise",
+        metavar="[NAME=]SD",
+        multiple=True,
+        help="Standard deviation of the measurement error.",
+    ),
     line.note,
+    click.option(
+        "--accident", is_flag=True, help="With failed: by accident, so learn nothing from it."
+    ),
     click.option(
         "--sure", is_flag=True, help="The label was checked: never treat it as an outlier."
     ),
@@ -65,56 +76,76 @@ class TellOptions(TypedDict):
 def tell(
     name: str,
     id_: str | None,
-    value: str | None,
+    values: tuple[str, ...],
     file: Path | None,
     store: str | None,
     as_json: bool,
     by: str | None,
     **details: Unpack[TellOptions],
 ) -> None:
-    """Save the label of one row, or the labels in a file.
+    """Save the labels of one row, or the labels in a file.
 
-    A file has the columns of a worksheet written by `weal ask --to`: the id, the target, and
-    optionally noise and note. "failed" in place of a value skips the row; a bound such as <0.1 or
-    >95 is kept as its note and not learned from.
+    A campaign with several quantities names them: yield=82.1 crystallised=yes. In place of values,
+    failed tells that the run failed; a bound such as <0.1 or >95 is kept as a note and not learned
+    from. A file has the columns of a worksheet written by `weal ask --to`: the id, the targets, and
+    optionally noise and note.
     """
-    _check_usage(id_, value, file, details)
+    _check_usage(id_, values, file, details)
     with open_for_command(name, store, by) as campaign:
-        if file is None:
-            _tell_one(campaign, str(id_), str(value), details, as_json)
-        else:
+        if file is not None:
             tell_file(campaign, file, details, as_json)
+        elif (found := _failures(campaign, values)) and any(word for word, _ in found.values()):
+            _tell_no_label(campaign, str(id_), found, details, as_json)
+        else:
+            _tell_row(campaign, str(id_), values, details, as_json)
 
 
-def _tell_one(
-    campaign: "Campaign", id_: str, value: str, details: TellOptions, as_json: bool
+MissingLabels = dict[str, tuple[str | None, str | None]]
+
+
+def _tell_no_label(
+    campaign: "Campaign", id_: str, found: MissingLabels, details: TellOptions, as_json: bool
 ) -> None:
-    from weal.campaign.label_input import entry
-    from weal.quantities.kinds import find_quantity
-    from weal.tables.result_lines import bound_note, read_failure
+    """Tell that a run failed, or keep a bound; `found` has the words in place of labels."""
+    from weal.campaign.quantity_names import split_assignment
+    from weal.tables.result_lines import RUN_FAILED, bound_note
 
-    if bound := bound_note(value, details["note"]):
-        return _tell_bound(campaign, id_, bound, details, as_json)
-    if read_failure(value.strip(), None)[0]:
-        note = f"--note {shlex.quote(value.strip())}"
-        words = f"weal skip {shlex.quote(campaign.name)} {shlex.quote(id_)} {note}"
-        raise ValueError(f"{value!r} is not a number; skip a row without one: `{words}`")
-    quantity = find_quantity(campaign.read_quantities())
-    found = entry(quantity, id_, value, details["noise"], details["note"], details["sure"])
-    kept = campaign.tell_entries(
-        [found], replace=details["replace"], repeat=details["repeat"], key=details["key"]
-    )
-    read_as = f" as {found.y}" if "," in value else ""
-    undo = shlex.join(["weal", "withdraw", "--event", str(kept.seq), "--", campaign.name, id_])
-    again = (
-        f" as a repeat: the row keeps its label. `{undo}` takes it back" if kept.repeated else ""
-    )
-    became = [f"{id_}: {value} {'saved' + read_as + again if kept.new else 'was saved before'}"]
-    for words in (*(kept.superseded or kept.unclear or became), *kept.doubts):
+    words = {typed: (word or "").lower() for typed, (word, _) in found.items()}
+    if len(found) > 1 and not all(word in RUN_FAILED for word in words.values()):
+        odd = next(typed for typed, word in words.items() if word)
+        raise ValueError(
+            f"{odd!r} says that there is no label, and others of {id_} are told beside it; leave "
+            "out what was not measured, and put the reason into --note"
+        )
+    [typed, *_] = found
+    if words[typed] in RUN_FAILED:
+        reasons = dict.fromkeys(because for _, because in found.values())
+        note = "; ".join(filter(None, [*reasons, details["note"]])) or None
+        return _tell_failure(campaign, id_, note, details, as_json)
+    if bound := bound_note(str(found[typed][0]), details["note"]):
+        is_named = not typed.strip().startswith(bound[0])
+        named = f"{split_assignment(campaign.read_quantities(), typed)[0].name} " * is_named
+        return _tell_bound(campaign, id_, f"{named}{bound}", details, as_json)
+    skip = shlex.join(["weal", "skip", campaign.name, id_, "--note", typed.strip()])
+    raise ValueError(f"{typed.strip()!r} is not a number; skip a row without one: `{skip}`")
+
+
+def _tell_failure(
+    campaign: "Campaign", id_: str, note: str | None, details: TellOptions, as_json: bool
+) -> None:
+    """Tell that a run failed."""
+    from weal.campaign.row_rules import fail_rows
+
+    more = (details["accident"], details["replace"], details["key"])
+    kept = fail_rows(campaign, [id_], campaign.who, note, *more)
+    undo = shlex.join(["weal", "withdraw", "--", campaign.name, id_])
+    what = f"failed; `{undo}` takes it back"
+    if details["accident"]:
+        what = "failed by accident: skipped, and nothing is learnt from it"
+    for words in kept.messages or [f"{id_}: {what}"]:
         say(words)
     if as_json:
-        told = {"event": kept.seq, "labels": 1, "new": kept.new}
-        show_json({**told, "doubts": list(kept.doubts)})
+        show_json({"event": kept.seq, "failed": [id_], "new": kept.new})
     else:
         show(kept.seq)
 
@@ -123,7 +154,7 @@ def _tell_bound(
     campaign: "Campaign", id_: str, note: str, details: TellOptions, as_json: bool
 ) -> None:
     """Keep a bound such as <0.1 as the note of a skipped row."""
-    from weal.campaign.rules import skip_rows
+    from weal.campaign.row_rules import skip_rows
 
     since = skip_rows(campaign, [id_], True, campaign.who, note, details["key"])
     undo = shlex.join(["weal", "skip", "--undo", "--", campaign.name, id_])
@@ -135,18 +166,84 @@ def _tell_bound(
         show(seq)
 
 
-def _check_usage(
-    id_: str | None, value: str | None, file: Path | None, details: TellOptions
+def _failures(campaign: "Campaign", values: Sequence[str]) -> MissingLabels:
+    """Each value with the word of a missing label that it is, and what follows the word."""
+    from weal.campaign.quantity_names import read_failure_of, split_assignment
+    from weal.tables.result_lines import read_failure
+
+    quantities, found = campaign.read_quantities(), MissingLabels()
+    for typed in values:
+        alone = read_failure(typed.strip(), None)
+        if len(quantities) > 1 and alone[0]:
+            found[typed] = alone
+        else:
+            found[typed] = read_failure_of(*split_assignment(quantities, typed))
+    return found
+
+
+def _tell_row(
+    campaign: "Campaign", id_: str, values: Sequence[str], details: TellOptions, as_json: bool
 ) -> None:
-    if file is None and (id_ is None or value is None):
+    """Save the labels of one row, all or none."""
+    from weal.campaign.label_input import entries
+    from weal.campaign.quantity_names import label_text
+
+    quantities = campaign.read_quantities()
+    labels = _assigned(campaign, values, "label")
+    if details["accident"]:
+        raise click.UsageError("--accident needs failed in place of the values.")
+    noise = _assigned(campaign, details["noise"], "noise") if details["noise"] else None
+    found = entries(quantities, id_, labels, noise, details["note"], details["sure"])
+    kept = campaign.tell_entries(
+        found, replace=details["replace"], repeat=details["repeat"], key=details["key"]
+    )
+    typed = " ".join(values)
+    read = [label_text(quantities[one.quantity], one.y) for one in found]
+    read_as = f" as {' '.join(read)}" if "," in typed else ""
+    undo = shlex.join(["weal", "withdraw", "--event", str(kept.seq), "--", campaign.name, id_])
+    again = (
+        f" as a repeat: the row keeps its label. `{undo}` takes it back" if kept.repeated else ""
+    )
+    before = f" ({len(found) - kept.new} of {len(found)} before)" * (kept.new < len(found))
+    became = f"saved{read_as}{again}{before}" if kept.new else "was saved before"
+    for words in (*(kept.superseded or kept.unclear or [f"{id_}: {typed} {became}"]), *kept.doubts):
+        say(words)
+    if as_json:
+        told = {"event": kept.seq, "labels": len(found), "new": kept.new}
+        show_json({**told, "doubts": list(kept.doubts)})
+    else:
+        show(kept.seq)
+
+
+def _assigned(campaign: "Campaign", values: Sequence[str], what: str) -> dict[str, str]:
+    """The values of NAME=VALUE by quantity; ValueError where one occurs twice."""
+    from weal.campaign.quantity_names import split_assignment
+
+    quantities, found = campaign.read_quantities(), dict[str, str]()
+    for typed in values:
+        quantity, value = split_assignment(quantities, typed)
+        if quantity.name in found:
+            raise click.UsageError(f"{typed!r} is a second {what} of {quantity.name}; give one.")
+        found[quantity.name] = value
+    return found
+
+
+def _check_usage(
+    id_: str | None, values: Sequence[str], file: Path | None, details: TellOptions
+) -> None:
+    if file is None and (id_ is None or not values):
         raise click.UsageError("Give an ID and its VALUE, or --file.")
+    if wrong := [one for one in values if one.startswith("--") and one.strip("-")]:
+        raise click.NoSuchOption(wrong[0])
     if file is None and (
         details["column"] or details["sheet"] or details["header"] or details["dry_run"]
     ):
         raise click.UsageError("--value, --sheet, --header and --dry-run need --file.")
-    if file is not None and (id_ is not None or details["noise"] or details["note"]):
+    if file is not None and (
+        id_ is not None or details["noise"] or details["note"] or details["accident"]
+    ):
         raise click.UsageError(
-            "With --file, leave out ID, VALUE, --noise and --note: the file has them."
+            "With --file, leave out ID, VALUE, --noise, --note and --accident: the file has them."
         )
 
 
@@ -193,6 +290,7 @@ def skip(
         type=click.IntRange(min=1),
         help="Only the label of this event, which `weal tell` has printed; others of the row stay.",
     ),
+    click.option("--quantity", metavar="NAME", help="Only labels of this quantity, or failed."),
     line.note,
     line.by,
 )
@@ -200,12 +298,13 @@ def withdraw(
     name: str,
     ids: tuple[str, ...],
     event: int | None,
+    quantity: str | None,
     note: str | None,
     by: str | None,
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Withdraw the labels of rows, or the lease of rows without a label.
+    """Withdraw the labels and failures of rows, or the lease of rows without a label.
 
     A row that you have for a repeat is given back, and keeps its label.
     """
@@ -214,7 +313,9 @@ def withdraw(
 
     with open_for_command(name, store, by) as campaign:
         who, found = campaign.who, distinct(list(ids))
-        written = campaign.transact(lambda tx: decide_withdrawals(tx, found, who, note, event))
+        written = campaign.transact(
+            lambda tx: decide_withdrawals(tx, found, who, note, event, quantity)
+        )
     _report_ids(ids, "withdrawn", as_json)
     for id_ in [str(one.id) for one in written if one.body.get("labels") == []]:
         words = shlex.join(["weal", "withdraw", "--", name, id_])
