@@ -42,7 +42,6 @@ def set_progress(session: Session, goal: Goal, course: Trend | None) -> SetProgr
     free = found.at[~measured & np.array([name not in view.state.skipped for name in names])]
     y = np.array([label.y for label in view.labels])
     sd = float(y.std(ddof=1)) if len(y) > 1 else 0.0
-    own = {"label_sd": sd, "wrong": expected_wrong(p), "f1": expected_f1(p)}
     first = _best_label(session, view, goal) if goal.curve == "best" else (None, None)
     gains = _gains(session, view, goal, course, free) if goal.curve == "best" else (None, None)
     return SetProgress(
@@ -50,13 +49,15 @@ def set_progress(session: Session, goal: Goal, course: Trend | None) -> SetProgr
         int(measured.sum()),
         float(p[measured].sum()),
         float(p[~measured].sum()),
+        wrong=expected_wrong(p),
+        f1=expected_f1(p),
+        label_sd=sd,
         best_id=first[0],
         best=first[1],
         gain=gains[0],
         gain_before=gains[1],
         doubted=doubted_rows(session, goal),
         reach=reach(p) if goal.curve == "f1" else None,
-        **own,
     )
 
 

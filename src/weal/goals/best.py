@@ -20,13 +20,21 @@ searches are short by more than 2 % in 18 to 33 % of them. No calibrated probabi
 row is left is known, so none is shown.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING
 
 from weal.goals.learn import too_early
-from weal.goals.protocol import NOT_AT_RANDOM, CurveKind, GoalProgress, Loss, SetProgress
+from weal.goals.named import bind_level, named
+from weal.goals.protocol import (
+    NOT_AT_RANDOM,
+    CurveKind,
+    GoalProgress,
+    JointBelief,
+    Loss,
+    SetProgress,
+)
 from weal.text import about, number, some, with_probability
 
 if TYPE_CHECKING:
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
+    from weal.quantities.protocol import Quantity
 
 MAXIMISE_ROWS = 10
 CONFIDENCE_BOUND = 2  # sds, of the score for pools in files
@@ -59,6 +68,7 @@ class Best:
     k: int = MAXIMISE_ROWS
     lowest: bool = False
     extreme: bool = False  # maximise, minimise: k is ours, and gives way to a smaller pool
+    quantity: str | None = None  # the name of the quantity; None: the only one, or the first
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, Integral) or self.k < 1:
@@ -69,26 +79,53 @@ class Best:
         object.__setattr__(self, "k", int(self.k))
 
     def __repr__(self) -> str:
+        name = f"quantity={self.quantity!r}" if self.quantity else ""
         if self.extreme:
-            return f"{self.text.capitalize()}()"
-        return f"Best({self.k}, lowest=True)" if self.lowest else f"Best({self.k})"
+            return f"{self.kind.capitalize()}({name.removeprefix('quantity=')})"
+        own = [f"{self.k}", "lowest=True" if self.lowest else "", name]
+        return f"Best({', '.join(filter(None, own))})"
+
+    @property
+    def kind(self) -> str:
+        """Maximise, minimise, best or lowest."""
+        if self.extreme:
+            return "minimise" if self.lowest else "maximise"
+        return "lowest" if self.lowest else "best"
 
     @property
     def text(self) -> str:
         """The goal as users write it."""
-        if self.extreme:
-            return "minimise" if self.lowest else "maximise"
-        return f"{'lowest' if self.lowest else 'best'} {self.k}"
+        return named(self.kind if self.extreme else f"{self.kind} {self.k}", self.quantity)
 
     def to_dict(self) -> dict[str, object]:
         """The goal as JSON."""
-        if self.extreme:
-            return {"kind": self.text, "text": self.text}
-        return {"kind": "lowest" if self.lowest else "best", "text": self.text, "k": self.k}
+        own: dict[str, object] = {} if self.extreme else {"k": self.k}
+        of = {"quantity": self.quantity} if self.quantity else {}
+        return {"kind": self.kind, "text": self.text, **own, **of}
 
     def scored(self, quantities: Sequence[str]) -> Sequence[str]:
-        """The first one."""
-        return quantities[:1]
+        """The one that it names, or the first."""
+        return [self.quantity] if self.quantity else quantities[:1]
+
+    @property
+    def is_joint(self) -> bool:
+        """One quantity."""
+        return False
+
+    @property
+    def directions(self) -> tuple[tuple[str | None, bool], ...]:
+        """One objective."""
+        return ((self.quantity, self.lowest),)
+
+    def bind(self, quantities: "Mapping[str, Quantity]", inputs: Sequence[str] = ()) -> "Best":
+        """The goal with its quantity, if there are several."""
+        return replace(self, quantity=bind_level(self, quantities, inputs))
+
+    def joint_scores(self, joint: JointBelief) -> None:
+        """None: the acquisition function scores the rows."""
+
+    def joint_membership(self, joint: JointBelief) -> None:
+        """None: it is not joint."""
 
     def weight(self, quantity: str) -> float:
         """1: all count the same."""
@@ -143,7 +180,8 @@ class Best:
 
     def curve_label(self, target: str | None) -> str:
         """The label of the axis of the learning curve."""
-        return f"{'lowest' if self.lowest else 'highest'} {target or 'label'} so far"
+        which = self.quantity or target or "label"
+        return f"{'lowest' if self.lowest else 'highest'} {which} so far"
 
     @property
     def loss(self) -> Loss | None:
@@ -233,19 +271,19 @@ def doubted_lines(members: SetProgress) -> list[str]:
     return [f"measure again  {some(members.doubted, 3)}: treated as wrong, and may be in the set"]
 
 
-def Maximise() -> Best:
+def Maximise(quantity: str | None = None) -> Best:
     """Find the highest row.
 
-    >>> Maximise().text
-    'maximise'
+    >>> Maximise().text, Maximise("yield").text
+    ('maximise', 'maximise yield')
     """
-    return Best(extreme=True)
+    return Best(extreme=True, quantity=quantity)
 
 
-def Minimise() -> Best:
+def Minimise(quantity: str | None = None) -> Best:
     """Find the lowest row.
 
     >>> Minimise().acquisition(in_shards=True)
     'lcb(2)'
     """
-    return Best(lowest=True, extreme=True)
+    return Best(lowest=True, extreme=True, quantity=quantity)

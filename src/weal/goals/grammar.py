@@ -1,36 +1,47 @@
-"""The texts of goals and stop conditions; `weal.conditions` reads the latter.
+"""The texts of goals and stop conditions; `weal.conditions` reads conditions.
 
-    goal    learn | maximise | minimise | best 10 | lowest 10 | above 7.5 | below 3 |
-            between 40 and 60
-    until   error < 6 | labels = 80 | best > 90 | best < 3
+    goal        objective ["and" objective] ["subject to" condition]
+                | learn ["weights" name=number ...]
+    objective   maximise | minimise | best 10 | lowest 10 | above 7.5 | below 3 |
+                between 40 and 60, and behind it the name of the quantity where there are several
+    condition   purity >= 95 and crystallised is yes
+    until       error < 6 | labels = 80 | best > 90 | best < 3
 
-Words may be written in capitals and with several spaces. A number has a decimal point; a decimal
-comma is refused, since 1,250 may be two numbers or one.
+Words may be written in capitals and with several spaces; names match exactly, and stand in quotes
+where they have blanks or signs. A number has a decimal point; a decimal comma is refused, since
+1,250 may be two numbers or one.
 """
 
 import difflib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Real
 from typing import cast
 
 from weal.conditions import Comparison, parse_condition
+from weal.conditions.condition import NAME_PATTERN, quote
 from weal.goals.best import Best, Maximise, Minimise
+from weal.goals.feasible import Feasible
 from weal.goals.learn import Learn
+from weal.goals.pareto import Pareto
 from weal.goals.protocol import Goal
-from weal.goals.threshold import Above, Below, Between
+from weal.goals.requirements import Requirement, read_requirements
+from weal.goals.threshold import Above, Below, Between, Threshold
 from weal.goals.until import LARGEST, Relation, Until, Watched, until_error
+from weal.text import exact, shorten
 
-MAX_TEXT = 200  # characters
+MAX_TEXT, MAX_UNTIL = 2000, 200  # characters
+MAX_SHOWN = 200  # characters of a text that a message shows
 GOAL_EXAMPLES = (
     "learn, maximise, minimise, 'best 10', 'lowest 10', 'above 7.5', 'below 3' or "
-    "'between 40 and 60'"
+    "'between 40 and 60'; of several quantities 'maximise yield'"
 )
 UNTIL_EXAMPLES = "'error < 6', 'labels = 80', 'best > 90' or 'best < 3'"
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?)(?![^\W\d_])"
-    r"|(?P<word>[^\W\d_]+)|(?P<sign><=|>=|==|[<>=])|(?P<other>\S))"
+    rf"|(?P<word>{NAME_PATTERN})|(?P<quoted>'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\")"
+    r"|(?P<sign><=|>=|==|[<>=])|(?P<other>\S))"
 )
 _PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -43,18 +54,120 @@ _WATCHED: dict[str, Watched] = {
 def parse_goal(given: object) -> Goal:
     """The goal of a text, or a goal itself; ValueError, with the way out, for anything else.
 
-    >>> parse_goal("Maximize"), parse_goal("above 7.5"), parse_goal("top 3")
-    (Maximise(), Above(7.5), Best(3))
+    >>> parse_goal("Maximize"), parse_goal("above 7.5 purity"), parse_goal("top 3")
+    (Maximise(), Above(7.5, 'purity'), Best(3))
+    >>> parse_goal("maximise yield and minimise 'total cost' subject to purity >= 95").text
+    "maximise yield and minimise 'total cost' subject to purity >= 95"
     """
     if not isinstance(given, str):
         if hasattr(given, "set_text"):
             return cast(Goal, given)
         raise ValueError(f"goal is {given!r}; it is a text: {GOAL_EXAMPLES}")
-    word, rest = _first_word(given, "goal", GOAL_EXAMPLES)
-    make = _GOALS.get(word)
-    if make is None:
-        raise ValueError(_unknown("goal", given, word, list(_GOALS), GOAL_EXAMPLES))
-    return make(given, rest)
+    _check_length(given, "goal", GOAL_EXAMPLES)
+    tokens, conditions = _Tokens.of(given)
+    found = [_read_goal(tokens)]
+    while tokens.take("and"):
+        found.append(_read_goal(tokens))
+    tokens.end()
+    return _joined(found, read_requirements([conditions]) if conditions is not None else ())
+
+
+def combine_goals(
+    goals: object, subject_to: object = None, weights: Mapping[str, float] | None = None
+) -> Goal | None:
+    """The goal of one text or several, with constraints and weights; None: nothing is given.
+
+    Constraints are added to those of the text, and weights to those of learn.
+
+    >>> combine_goals(["maximise yield", "minimise cost"], "purity >= 95").text
+    'maximise yield and minimise cost subject to purity >= 95'
+    >>> combine_goals(None, weights={"purity": 2}).text
+    'learn weights purity=2'
+    """
+    several = list(goals) if isinstance(goals, list | tuple) else [] if goals is None else [goals]
+    given = [subject_to] if isinstance(subject_to, str) else subject_to or ()
+    texts = list(cast(Sequence[str], given))
+    if not several and not texts and not weights:
+        return None
+    parsed = [parse_goal(one) for one in several] or [Learn()]
+    under = read_requirements([*(one for goal in parsed for one in _conditions_of(goal)), *texts])
+    found = _joined([part for goal in parsed for part in _objectives_of(goal)], under)
+    if not weights:
+        return found
+    if not isinstance(found, Learn):
+        raise ValueError(
+            f"the goal is {found.text!r}, and weights are for the goal learn: leave them out"
+        )
+    known = dict(found.weights)
+    return Learn(tuple({**known, **{k: _weight(k, w) for k, w in weights.items()}}.items()))
+
+
+def _weight(name: str, weight: object) -> float:
+    if isinstance(weight, bool) or not isinstance(weight, Real):
+        raise ValueError(f"the weight of {name} is {weight!r}; it needs a number, as in 'purity=2'")
+    return float(weight)
+
+
+def read_weight(text: str) -> tuple[str, float]:
+    """The name and the weight of a text such as purity=2; the name may be in quotes.
+
+    >>> read_weight("'a = b'=0.5")
+    ('a = b', 0.5)
+    """
+    name, sign, weight = text.rpartition("=")
+    name = name.strip()
+    if not sign or not name:
+        raise ValueError(f"weight is {text!r}; write a name and a number, as in purity=2")
+    if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"":
+        name = name[1:-1].replace(name[0] * 2, name[0])
+    return name, _number(weight.strip(), "weight", text)
+
+
+def _objectives_of(goal: Goal) -> list[Goal]:
+    """The goals of one quantity that a goal consists of."""
+    if isinstance(goal, Pareto):
+        return list(goal.objectives)
+    return [goal.objective] if isinstance(goal, Feasible) else [goal]
+
+
+def _conditions_of(goal: Goal) -> list[str]:
+    """The constraints of a goal as texts."""
+    return [one.text for one in goal.requirements] if isinstance(goal, Feasible | Pareto) else []
+
+
+def _joined(goals: Sequence[Goal], under: tuple[Requirement, ...]) -> Goal:
+    """One goal of one or two objectives and constraints."""
+    if len(goals) > 2:
+        raise ValueError(
+            f"there are {len(goals)} objectives, and weal searches for one or two: make the others "
+            "constraints, as in --subject-to 'cost < 20'"
+        )
+    if len(goals) == 2:
+        first, second = goals
+        if isinstance(first, Best) and isinstance(second, Best):
+            return Pareto((first, second), under)
+        level = next((one for one in goals if isinstance(one, Threshold)), None)
+        if level is not None and level.quantity:
+            sign = {"above": ">", "below": "<"}.get(level.kind)
+            bound = f"{quote(level.quantity)} {sign} {exact(level.levels[0])}"
+            if sign is None:
+                bound = f"{exact(level.low)} < {quote(level.quantity)} < {exact(level.high)}"
+            raise ValueError(
+                f"the goals are {first.text!r} and {second.text!r}; two objectives are maximised "
+                f'or minimised: write the level as a constraint, --subject-to "{bound}"'
+            )
+        raise ValueError(
+            f"the goals are {first.text!r} and {second.text!r}; two objectives are maximised or "
+            "minimised: leave one of them out"
+        )
+    if not under:
+        return goals[0]
+    if not isinstance(goals[0], Best | Threshold):
+        raise ValueError(
+            f"the goal is {goals[0].text!r}, which has no constraints; leave out subject-to, or "
+            "write a goal of rows, as in --goal 'maximise yield'"
+        )
+    return Feasible(goals[0], under)
 
 
 def parse_until(given: object) -> Until | None:
@@ -69,7 +182,7 @@ def parse_until(given: object) -> Until | None:
         raise ValueError(f"until is {given!r}; it is a text: {UNTIL_EXAMPLES}")
     if given.strip().lower() in ("", "never"):
         return None
-    _check_length(given, "until", UNTIL_EXAMPLES)
+    _check_length(given, "until", UNTIL_EXAMPLES, MAX_UNTIL)
     found = parse_condition(given.lower(), _WATCHED, "until", UNTIL_EXAMPLES)
     part = found.parts[0]
     if len(found.parts) > 1 or not isinstance(part, Comparison):
@@ -117,18 +230,9 @@ def error_of(goal: object) -> float | None:
     return error
 
 
-def _first_word(given: str, what: str, examples: str) -> tuple[str, list[str]]:
-    """The first word, in small letters, and the other parts of a text."""
-    _check_length(given, what, examples)
-    found = [match.group().strip() for match in _TOKEN.finditer(given)]
-    if not found:
-        raise ValueError(f"{what} is empty; write {examples}")
-    return found[0].lower(), [part.lower() for part in found[1:]]
-
-
-def _check_length(given: str, what: str, examples: str) -> None:
-    if len(given) > MAX_TEXT:
-        raise ValueError(f"{what} has more than {MAX_TEXT} characters; write {examples}")
+def _check_length(given: str, what: str, examples: str, most: int = MAX_TEXT) -> None:
+    if len(given) > most:
+        raise ValueError(f"{what} has more than {most} characters; write {examples}")
 
 
 def _unknown(what: str, given: str, word: str, words: Sequence[str], examples: str) -> str:
@@ -150,61 +254,129 @@ def _number(part: str, what: str, given: str) -> float:
     return float(part)
 
 
-def _alone(make: Callable[[], Goal]) -> Callable[[str, Sequence[str]], Goal]:
-    """A goal of one word."""
+class _Tokens:
+    """The parts of the text of a goal, and the position of the next one."""
 
-    def read(given: str, rest: Sequence[str]) -> Goal:
-        _no_more(given, rest)
-        return make()
+    def __init__(self, given: str, parts: Sequence[tuple[str, str]]) -> None:
+        self.given, self.parts, self.at = given.strip(), parts, 0
+        if len(given) > MAX_SHOWN:
+            self.given = shorten(given, MAX_SHOWN)
 
-    return read
+    @classmethod
+    def of(cls, given: str) -> "tuple[_Tokens, str | None]":
+        """The parts, and the condition behind "subject to"; None: there is none."""
+        matches = list(_TOKEN.finditer(given))
+        parts = [(str(m.lastgroup), m.group().strip()) for m in matches]
+        for n in range(len(parts) - 1):
+            pair = [(kind, text.lower()) for kind, text in parts[n : n + 2]]
+            if pair == [("word", "subject"), ("word", "to")]:
+                return cls(given, parts[:n]), given[matches[n + 1].end() :]
+        return cls(given, parts), None
 
+    @property
+    def part(self) -> str:
+        """The next part in small letters; empty at the end."""
+        return self.parts[self.at][1].lower() if self.at < len(self.parts) else ""
 
-def _best(lowest: bool) -> Callable[[str, Sequence[str]], Goal]:
-    def read(given: str, rest: Sequence[str]) -> Goal:
+    def next(self) -> str:
+        """The next part in small letters, and go on."""
+        found, self.at = self.part, self.at + 1
+        return found
+
+    def take(self, word: str) -> bool:
+        """Whether the next part is this word; if so, go on."""
+        found = self.part == word
+        self.at += found
+        return found
+
+    def name(self) -> str | None:
+        """The name of a quantity, if that comes next."""
+        kind, text = self.parts[self.at] if self.at < len(self.parts) else ("", "")
+        if kind not in ("word", "quoted") or text.lower() == "and":
+            return None
+        self.at += 1
+        return text if kind == "word" else text[1:-1].replace(text[0] * 2, text[0])
+
+    def end(self) -> None:
+        """Raise ValueError for parts behind a whole goal."""
+        rest = [text for _, text in self.parts[self.at :]]
         if not rest:
-            return Best(lowest=lowest)
-        _no_more(given, rest[1:])
-        k = _number(rest[0], "goal", given)
-        return Best(int(k) if k == int(k) else k, lowest=lowest)  # type: ignore[arg-type]
-
-    return read
-
-
-def _level(word: str, make: Callable[[float], Goal]) -> Callable[[str, Sequence[str]], Goal]:
-    def read(given: str, rest: Sequence[str]) -> Goal:
-        if not rest:
+            return
+        kind, before = self.parts[self.at - 1]
+        if kind == "word" and before.lower() not in _GOALS:
             raise ValueError(
-                f"goal is {given!r}, without a level; write {word} 7.5, a number in units of the "
-                "label"
+                f"goal is {self.given!r}; leave out {' '.join(rest)!r}, or put a name of several "
+                "parts in quotes, as in maximise 'melt temp'"
             )
-        _no_more(given, rest[1:])
-        return make(_number(rest[0], "goal", given))
-
-    return read
-
-
-def _between(given: str, rest: Sequence[str]) -> Goal:
-    if len(rest) < 3 or rest[1] != "and":
-        raise ValueError(f"goal is {given!r}; write two levels, as in 'between 40 and 60'")
-    _no_more(given, rest[3:])
-    return Between(_number(rest[0], "goal", given), _number(rest[2], "goal", given))
-
-
-def _no_more(given: str, rest: Sequence[str]) -> None:
-    """Raise ValueError for parts behind a whole goal."""
-    if rest:
-        behind = " ".join(rest)
         raise ValueError(
-            f"goal is {given!r}; leave out {behind!r} (a level is a number in units of the label, "
-            "without the unit)"
+            f"goal is {self.given!r}; leave out {' '.join(rest)!r} (a level is a number in units "
+            "of the label, without the unit)"
         )
 
 
-_GOALS: dict[str, Callable[[str, Sequence[str]], Goal]] = {
-    "learn": _alone(Learn),
-    **dict.fromkeys(("maximise", "maximize", "max"), _alone(Maximise)),
-    **dict.fromkeys(("minimise", "minimize", "min"), _alone(Minimise)),
+def _read_goal(tokens: _Tokens) -> Goal:
+    """The next objective."""
+    if not tokens.part:
+        shown = repr(tokens.given) if tokens.given else "empty"
+        raise ValueError(f"goal is {shown}; write {GOAL_EXAMPLES}")
+    word = tokens.next()
+    make = _GOALS.get(word)
+    if make is None:
+        raise ValueError(_unknown("goal", tokens.given, word, list(_GOALS), GOAL_EXAMPLES))
+    return make(tokens)
+
+
+def _learn(tokens: _Tokens) -> Goal:
+    weights: list[tuple[str, float]] = []
+    if tokens.take("weights") or tokens.take("weight"):
+        while name := tokens.name():
+            if not tokens.take("="):
+                raise ValueError(
+                    f"goal is {tokens.given!r}; write a name and its weight, as in "
+                    "'learn weights purity=2'"
+                )
+            weights.append((name, _number(tokens.next(), "goal", tokens.given)))
+    return Learn(tuple(weights))
+
+
+def _best(lowest: bool) -> Callable[[_Tokens], Goal]:
+    def read(tokens: _Tokens) -> Goal:
+        name = tokens.name()
+        if name is not None or tokens.part in ("", "and"):
+            return Best(lowest=lowest, quantity=name)
+        k = _number(tokens.next(), "goal", tokens.given)
+        count = int(k) if k == int(k) else k
+        return Best(count, lowest=lowest, quantity=tokens.name())  # type: ignore[arg-type]
+
+    return read
+
+
+def _level(word: str, make: Callable[[float, str | None], Goal]) -> Callable[[_Tokens], Goal]:
+    def read(tokens: _Tokens) -> Goal:
+        if not tokens.part:
+            raise ValueError(
+                f"goal is {tokens.given!r}, without a level; write {word} 7.5, a number in units "
+                "of the label"
+            )
+        level = _number(tokens.next(), "goal", tokens.given)
+        return make(level, tokens.name())
+
+    return read
+
+
+def _between(tokens: _Tokens) -> Goal:
+    parts = [tokens.next(), tokens.next(), tokens.next()]
+    if not parts[2] or parts[1] != "and":
+        raise ValueError(f"goal is {tokens.given!r}; write two levels, as in 'between 40 and 60'")
+    low, _, high = parts
+    levels = [_number(part, "goal", tokens.given) for part in (low, high)]
+    return Between(levels[0], levels[1], tokens.name())
+
+
+_GOALS: dict[str, Callable[[_Tokens], Goal]] = {
+    "learn": _learn,
+    **dict.fromkeys(("maximise", "maximize", "max"), lambda tokens: Maximise(tokens.name())),
+    **dict.fromkeys(("minimise", "minimize", "min"), lambda tokens: Minimise(tokens.name())),
     **dict.fromkeys(("best", "highest", "top"), _best(lowest=False)),
     "lowest": _best(lowest=True),
     **dict.fromkeys(("above", "over", ">", ">="), _level("above", Above)),

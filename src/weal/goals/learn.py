@@ -3,14 +3,20 @@
 Advice follows from what the last labels changed. More labels gain little once the last of them
 neither moved predictions (by LITTLE_MOVED of their uncertainty) nor cut the expected error (by
 LITTLE_GAINED of it).
+
+Of several quantities all are learnt: the score of a row is the sum of its scores for each, in units
+of their noise, times weights. A quantity of weight 0 is measured, and rows are not chosen for it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from weal.goals.protocol import CurveKind, GoalProgress, Loss, SetProgress
-from weal.text import number, percent
+from weal.conditions.condition import quote
+from weal.goals.named import find_named
+from weal.goals.protocol import CurveKind, GoalProgress, JointBelief, Loss, SetProgress
+from weal.text import exact, number, percent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,8 +26,10 @@ if TYPE_CHECKING:
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
     from weal.diagnostics.stopping import RecentChange
+    from weal.quantities.protocol import Quantity
 
 DEFAULT_ACQUISITION = "mvr-var-igs"
+MAX_WEIGHT = 1e6  # of a quantity
 LITTLE_MOVED = 0.25  # of the predictions' sds, by the last labels
 LITTLE_GAINED = 0.05  # of the expected error, by the last labels
 MIN_ERROR_SHARE = 1e-9  # of the spread of a function: an error below it counts as this
@@ -38,26 +46,66 @@ NOTHING_LEARNT = (
 class Learn:
     """Predict well everywhere.
 
-    >>> Learn().text
-    'learn'
+    >>> Learn().text, Learn((("purity", 2.0),)).text
+    ('learn', 'learn weights purity=2')
     """
+
+    weights: tuple[tuple[str, float], ...] = ()  # of some quantities; that of the others is 1
+
+    def __post_init__(self) -> None:
+        for name, weight in self.weights:
+            if not (math.isfinite(weight) and 0.0 <= weight <= MAX_WEIGHT):
+                raise ValueError(
+                    f"the weight of {name} is {weight!r}; it needs a number from 0 to "
+                    f"{MAX_WEIGHT:g}, as in 'purity=2'"
+                )
+        if len({name for name, _ in self.weights}) < len(self.weights):
+            names = ", ".join(name for name, _ in self.weights)
+            raise ValueError(f"weights of {names}: one has two; leave one of them out")
 
     @property
     def text(self) -> str:
         """The canonical text, which `grammar.parse_goal` reads."""
-        return "learn"
+        weights = " ".join(f"{quote(name)}={exact(weight)}" for name, weight in self.weights)
+        return f"learn weights {weights}" if weights else "learn"
 
     def to_dict(self) -> dict[str, object]:
         """The goal as JSON: kind, text, and its numbers."""
-        return {"kind": "learn", "text": self.text}
+        own = {"weights": dict(self.weights)} if self.weights else {}
+        return {"kind": "learn", "text": self.text, **own}
 
     def scored(self, quantities: Sequence[str]) -> Sequence[str]:
-        """All of them."""
-        return quantities
+        """All of them that have a weight above 0."""
+        return [name for name in quantities if self.weight(name) > 0.0]
 
     def weight(self, quantity: str) -> float:
-        """1: all count the same."""
-        return 1.0
+        """The weight that was given, or 1."""
+        return dict(self.weights).get(quantity, 1.0)
+
+    @property
+    def is_joint(self) -> bool:
+        """The scores of the quantities are added up."""
+        return False
+
+    @property
+    def directions(self) -> tuple[tuple[str | None, bool], ...]:
+        """No objective."""
+        return ()
+
+    def bind(self, quantities: "Mapping[str, Quantity]", inputs: Sequence[str] = ()) -> "Learn":
+        """The goal with the names of the quantities that have weights."""
+        where = f"weight of {self.text.removeprefix('learn weights ')!r}"
+        names = [(find_named(quantities, n, where, inputs).name, w) for n, w in self.weights]
+        found = replace(self, weights=tuple(names))
+        if quantities and not found.scored(list(quantities)):
+            raise ValueError(f"{where}: all quantities have weight 0; give one of them a weight")
+        return found
+
+    def joint_scores(self, joint: JointBelief) -> None:
+        """None: the acquisition function scores the rows."""
+
+    def joint_membership(self, joint: JointBelief) -> None:
+        """None: there is no set."""
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""

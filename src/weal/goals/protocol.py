@@ -5,11 +5,15 @@ stop, explains why a row was chosen, names the series of the learning curve, and
 comparison with random choice compares. No other module assumes that labels serve a small error
 everywhere. A goal is a frozen value, works on plain numbers, and reads no store, model or pool.
 When to stop is apart from it (`until`).
+
+A goal of one quantity scores rows by its acquisition function. A joint goal (constraints, or two
+objectives) scores them by the beliefs in several quantities at once (`joint_scores`). Goals are
+read without the quantities of a campaign; `bind` checks their names and words against these.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +23,7 @@ if TYPE_CHECKING:
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
     from weal.diagnostics.stopping import LabelsToGoal, RecentChange
+    from weal.quantities.protocol import Quantity
 
 NOT_AT_RANDOM = (
     "Rows were not picked at random: for other rows leave-one-out and prequential may be too low "
@@ -26,7 +31,29 @@ NOT_AT_RANDOM = (
 )
 # Of predictions (N,) and true values (N,), both in units of the label.
 Loss = Callable[["Array", "Array"], float]
-CurveKind = Literal["errors", "best", "f1"]
+CurveKind = Literal["errors", "best", "f1", "hypervolume"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointBelief:
+    """What the models say of N rows, by the name of the quantity, and the labels so far.
+
+    A quantity without a model is in neither `numbers` nor `probabilities`. Labels are in the
+    user's units, words by their code, repeats by their mean; a label that is treated as wrong is
+    NaN. All arrays of `measured` are of the same n rows.
+    """
+
+    N: int  # rows that are scored
+    numbers: "Mapping[str, Belief]"  # of numbers, and of grades
+    probabilities: "Mapping[str, Array]" = field(default_factory=dict)  # (N, K) by code of the word
+    measured: "Mapping[str, Array]" = field(default_factory=dict)  # (n,)  NaN: none
+
+    def labels(self, quantity: str) -> "Array":  # (n,)
+        """The labels of a quantity, NaN for a row without one."""
+        import numpy as np
+
+        n = max([len(y) for y in self.measured.values()], default=0)
+        return self.measured.get(quantity, np.full(n, np.nan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +73,9 @@ class SetProgress:
     gain_before: float | None = None  # the same before the last label
     doubted: tuple[str, ...] = ()  # ids of labels treated as wrong that would change the set
     reach: Literal["none", "all"] | None = None  # no row can be in the set, or all must
+    feasible: int | None = None  # measured rows that meet all constraints; None: there are none
+    expected_feasible: float | None = None  # rows of all that are expected to meet them
+    front: tuple[tuple[str, float, float], ...] = ()  # measured Pareto rows: id and both labels
 
     @property
     def by_chance(self) -> float:
@@ -86,8 +116,38 @@ class Goal(Protocol):
     def weight(self, quantity: str) -> float:
         """The weight of a quantity in the sum of the scores of several."""
 
+    @property
+    def is_joint(self) -> bool:
+        """Whether rows are scored by several quantities at once: `joint_scores` is not None."""
+
+    @property
+    def directions(self) -> tuple[tuple[str | None, bool], ...]:
+        """Its objectives: the quantity that is to be high or, where True, low; one or two or none.
+
+        None in place of a name is the only quantity.
+        """
+
+    def bind(self, quantities: "Mapping[str, Quantity]", inputs: Sequence[str] = ()) -> Self:
+        """The goal for these quantities, the first one its own where it names none.
+
+        ValueError, with the way out, for a name that is none of them, a word that its quantity does
+        not have, and a level or bound of words. `inputs` are names that the error explains.
+        """
+
+    def joint_scores(self, joint: JointBelief) -> "Array | None":  # (N,)
+        """Logs of amounts, to which log P(works) may be added and log cost subtracted.
+
+        None for a goal that is not joint: the acquisition functions score its rows.
+        """
+
+    def joint_membership(self, joint: JointBelief) -> "Array | None":  # (N,)
+        """The probability of each row of belonging to the set of a joint goal."""
+
     def acquisition(self, in_shards: bool) -> str:
-        """The acquisition function that "auto" stands for."""
+        """The acquisition function that "auto" stands for.
+
+        That of a joint goal scores its first objective alone, to shortlist rows of a pool in files.
+        """
 
     def membership(self, belief: "Belief") -> "Array | None":  # (N,)
         """The probability of each row of belonging to the goal's set; None: there is no set."""

@@ -10,14 +10,22 @@ times as many were found, and it is shown with that range.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
 from weal.goals.best import doubted_lines, repeat_first
 from weal.goals.learn import replay_lines, too_early
-from weal.goals.protocol import NOT_AT_RANDOM, CurveKind, GoalProgress, Loss, SetProgress
+from weal.goals.named import bind_level, named
+from weal.goals.protocol import (
+    NOT_AT_RANDOM,
+    CurveKind,
+    GoalProgress,
+    JointBelief,
+    Loss,
+    SetProgress,
+)
 from weal.text import about, number, with_probability
 
 if TYPE_CHECKING:
@@ -27,6 +35,7 @@ if TYPE_CHECKING:
     from weal.core.arrays import Array
     from weal.core.paper.acquisition import Belief
     from weal.diagnostics.random_baseline import RandomComparison
+    from weal.quantities.protocol import Quantity
 
 WRONG_RANGE = 0.5, 2.6  # times the expected number of wrong rows that single campaigns had
 FEW_WRONG = 0.02  # of the rows of the set: fewer on the wrong side are good enough
@@ -39,6 +48,7 @@ class Threshold:
 
     low: float = -math.inf
     high: float = math.inf
+    quantity: str | None = None  # the name of the quantity; None: the only one, or the first
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -51,7 +61,8 @@ class Threshold:
             )
 
     def __repr__(self) -> str:
-        return f"{self.kind.capitalize()}({', '.join(map(_exact, self.levels))})"
+        name = [repr(self.quantity)] if self.quantity else []
+        return f"{self.kind.capitalize()}({', '.join([*map(_exact, self.levels), *name])})"
 
     @property
     def levels(self) -> tuple[float, ...]:
@@ -68,17 +79,43 @@ class Threshold:
     @property
     def text(self) -> str:
         """The goal as users write it."""
+        return named(self.level_text, self.quantity)
+
+    @property
+    def level_text(self) -> str:
+        """The goal without the name of its quantity."""
         return f"{self.kind} {' and '.join(map(_exact, self.levels))}"
 
     def to_dict(self) -> dict[str, object]:
         """The goal as JSON."""
         ends = {"low": self.low, "high": self.high}
         found = {name: value for name, value in ends.items() if math.isfinite(value)}
-        return {"kind": self.kind, "text": self.text, **found}
+        of = {"quantity": self.quantity} if self.quantity else {}
+        return {"kind": self.kind, "text": self.text, **found, **of}
 
     def scored(self, quantities: Sequence[str]) -> Sequence[str]:
-        """The first one."""
-        return quantities[:1]
+        """The one that it names, or the first."""
+        return [self.quantity] if self.quantity else quantities[:1]
+
+    @property
+    def is_joint(self) -> bool:
+        """One quantity."""
+        return False
+
+    @property
+    def directions(self) -> tuple[tuple[str | None, bool], ...]:
+        """A level, and no objective."""
+        return ()
+
+    def bind(self, quantities: "Mapping[str, Quantity]", inputs: Sequence[str] = ()) -> "Threshold":
+        """The goal with its quantity, if there are several."""
+        return replace(self, quantity=bind_level(self, quantities, inputs))
+
+    def joint_scores(self, joint: JointBelief) -> None:
+        """None: the acquisition function scores the rows."""
+
+    def joint_membership(self, joint: JointBelief) -> None:
+        """None: it is not joint."""
 
     def weight(self, quantity: str) -> float:
         """1: all count the same."""
@@ -129,7 +166,7 @@ class Threshold:
     @property
     def set_text(self) -> str:
         """The goal's set behind "it is"."""
-        return self.text
+        return self.level_text
 
     @property
     def lowest(self) -> bool:
@@ -173,8 +210,8 @@ class Threshold:
         which = "No row is" if reach == "none" else "All rows are"
         bound = "below 2 %" if reach == "none" else "above 98 %"
         return (
-            f"{which} likely to be {self.text} (each has a probability {bound}). Check the level "
-            "and its unit; change it with `weal settings NAME --goal`."
+            f"{which} likely to be {self.level_text} (each has a probability {bound}). Check the "
+            "level and its unit; change it with `weal settings NAME --goal`."
         )
 
     def lines(self, members: SetProgress) -> list[str]:
@@ -199,7 +236,7 @@ class Threshold:
         """The reason for a chosen row, after "because"."""
         if probability is None:
             return None
-        side = f"it is {self.text} {with_probability(probability)}"
+        side = f"it is {self.level_text} {with_probability(probability)}"
         return f"its label would tell on which side of the level it lies: {side}"
 
 
@@ -230,27 +267,27 @@ def reach(membership: "Array") -> Literal["none", "all"] | None:
     return "all" if membership.min() > 1.0 - OUT_OF_REACH else None
 
 
-def Above(level: float) -> Threshold:
+def Above(level: float, quantity: str | None = None) -> Threshold:
     """Find all rows above a level, in units of the label.
 
     >>> Above(7.5), Above(7.5).acquisition(in_shards=False)
     (Above(7.5), 'straddle(7.5)')
     """
-    return Threshold(low=_level("above", level))
+    return Threshold(low=_level("above", level), quantity=quantity)
 
 
-def Below(level: float) -> Threshold:
+def Below(level: float, quantity: str | None = None) -> Threshold:
     """Find all rows below a level, in units of the label."""
-    return Threshold(high=_level("below", level))
+    return Threshold(high=_level("below", level), quantity=quantity)
 
 
-def Between(low: float, high: float) -> Threshold:
+def Between(low: float, high: float, quantity: str | None = None) -> Threshold:
     """Find all rows between two levels, in units of the label.
 
     >>> Between(40, 60).text
     'between 40 and 60'
     """
-    return Threshold(_level("between", low), _level("between", high))
+    return Threshold(_level("between", low), _level("between", high), quantity)
 
 
 def _level(kind: str, level: float) -> float:

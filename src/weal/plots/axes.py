@@ -17,6 +17,7 @@ from matplotlib.axes import Axes
 
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
+from weal.core.extensions.hypervolume import signed_labels
 from weal.diagnostics import effects
 from weal.diagnostics.error_trend import Trend, error_trend, expected_error_inputs
 from weal.diagnostics.explanation import sample
@@ -27,6 +28,7 @@ from weal.files import check_files, write_files
 from weal.goals.learn import Learn
 from weal.goals.protocol import CurveKind, Goal
 from weal.goals.until import Until
+from weal.learner.joint_labels import hypervolume_series, joint_labels
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import QuantityView, State
 from weal.model.model import Model
@@ -236,10 +238,23 @@ def _f1_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axe
     return goal_figures.f1_curve(np.array(at), np.array(values), view.title, label=label, ax=ax)
 
 
+def _hypervolume_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axes:
+    Y = signed_labels(_objective_labels(view), [low for _, low in view.goal.directions])
+    label = view.goal.curve_label(None)
+    return goal_figures.hypervolume_curve(hypervolume_series(Y), view.title, label=label, ax=ax)
+
+
+def _objective_labels(view: PlotData) -> Array:  # (n, 2)
+    """Labels of the objectives of the goal, row by row."""
+    rows = joint_labels(view.learner.state)
+    return np.column_stack([rows.column(str(name)) for name, _ in view.goal.directions])
+
+
 _CURVES: dict[CurveKind, Callable[[PlotData, Axes | None, Progress | None], Axes]] = {
     "errors": _error_curve,
     "best": _best_curve,
     "f1": _f1_curve,
+    "hypervolume": _hypervolume_curve,
 }
 PLOT_NAMES = ("learning_curve", "predicted", "experts", "inputs")
 

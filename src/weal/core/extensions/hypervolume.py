@@ -21,12 +21,18 @@ Areas are in the units that the experts see: standardised, and warped where labe
 A monotone warp leaves the front as it is, and weighs the gaps in it differently.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 from weal.core.extensions.goal_acquisitions import log_expected_improvement
-from weal.core.extensions.level_probability import negated
+from weal.core.extensions.level_probability import (
+    log_probability_above,
+    log_probability_between,
+    negated,
+)
 from weal.core.paper.acquisition import Belief
 
 REFERENCE_MARGIN = 0.1  # of the range of the labels, below the lowest
@@ -76,6 +82,11 @@ def signed(belief: Belief, lowest: bool) -> Belief:
     return negated(belief) if lowest else belief
 
 
+def signed_labels(Y: Array, lowest: Sequence[bool]) -> Array:  # (n, 2) -> (n, 2)
+    """Labels of two objectives, both to be high; `lowest`: which of them are to be low."""
+    return Y * np.where(lowest, -1.0, 1.0)
+
+
 def log_hypervolume_improvement(
     first: Belief, second: Belief, Y: Array, reference: Array
 ) -> Array:  # (N,)
@@ -89,6 +100,16 @@ def log_hypervolume_improvement(
         total = np.logaddexp(total, width + log_expected_improvement(second, float(h[i])))
         log_psi = log_psi if right is None else right
     return total
+
+
+def log_beyond_front(first: Belief, second: Belief, Y: Array) -> Array:  # (N,)
+    """log P(no row of Y (n, 2) is at least as high in both objectives), in units of the beliefs."""
+    x, h = _strips(Y, np.full(2, -np.inf))
+    total = np.full(first.mu.shape[1], -np.inf)
+    for left, right, height in zip(x, np.append(x[1:], np.inf), h, strict=True):
+        inside = log_probability_between(first, float(left), float(right))
+        total = np.logaddexp(total, inside + log_probability_above(second, float(height)))
+    return np.asarray(np.minimum(total, 0.0))
 
 
 def _log_rest(log_ratio: Array) -> Array:
