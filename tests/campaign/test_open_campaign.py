@@ -81,7 +81,7 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
         one.change(acquisition="igs")
     with pytest.raises(ValueError, match="cost cannot change once a campaign has begun"):
         one.change(cost="T")
-    with pytest.raises(ValueError, match=r"the cost of '61' is 0.0; a cost is a number above 0"):
+    with pytest.raises(ValueError, match=r"the cost of '61' is 0.0; write a number above 0"):
         one.add(table(price=0.0))
     with pytest.raises(ValueError, match="no column 'price'"):
         one.add(table())
@@ -94,7 +94,7 @@ def test_what_is_asked_is_what_a_learner_with_these_costs_asks():
         ({"cost": "prise", "acquisition": "ivr"}, "no column 'prise'; it has T, p, price"),
         ({"cost": 3, "acquisition": "ivr"}, "the name of a column"),
         ({"cost": "", "acquisition": "ivr"}, "the name of a column"),
-        ({"cost": "p", "acquisition": "ivr"}, "a cost is a number above 0"),
+        ({"cost": "p", "acquisition": "ivr"}, "write a number above 0"),
     ],
 )
 def test_costs_that_cannot_be_make_no_campaign(settings, words):

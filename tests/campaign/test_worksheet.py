@@ -243,7 +243,7 @@ BAD = {
     "two targets": ("name,y,value\nr30,1,2\n", "several columns for the value: y, value; name"),
     "twice": ("name,y\nr30,1\nr30,2\n", "line 3: 'r30' has the label 1.0 already"),
     "other ids": ("name,y\nB-1,1\nB-2,2\n", "2 bad lines.*no candidate has the id 'B-1'"),
-    "broken": ('name,y\n"r30,1\n', "cannot be read: line"),
+    "broken": ('name,y\n"r30,1\n', "that begins on line"),
     "NUL": ("name,y\nr3\0,1\n", "not a text file"),
     "half": ("name,note,y\nr30,x\n", "line 2 of .* has 2 cells, but its header has 3"),
 }

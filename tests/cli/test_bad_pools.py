@@ -52,7 +52,7 @@ BAD_POOLS = {
     "nothing": ([], {}, "is empty"),
     "text as target": ([*ROWS, ["B", 1, 2, "hard"]], {}, "'hardness' must hold numbers.*'hard'"),
     "infinite target": ([*ROWS, ["B", 1, 2, "inf"]], {}, "'hardness' must hold finite"),
-    "infinite input": ([*ROWS, ["B", "inf", 2, ""]], {}, r"'temp'.*finite.*1 row.* B \('inf'\)"),
+    "infinite input": ([*ROWS, ["B", "inf", 2, ""]], {}, r"'temp'.*finite.*1 row.* 'inf' \(B\)"),
     "too large an input": ([*ROWS, ["B", "1e400", 2, ""]], {}, "'temp'.*finite"),
     "text among numbers": (
         [*ROWS, *([f"B-{k}", f"hot {k}", 2, ""] for k in range(3))],

@@ -90,7 +90,7 @@ def test_all_bad_lines_are_named_at_once_and_none_is_taken(file):
     said = str(caught.value)
     for n in range(5):
         assert f"line {n + 3}: hardness is" in said
-    assert said.endswith("; and 4 more")
+    assert said.count("; line ") == 8
 
 
 @pytest.mark.parametrize(("row", "says"), [(",5,", "the id is empty"), ("A,5,-1", "0 or more")])

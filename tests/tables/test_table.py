@@ -107,14 +107,17 @@ def test_whole_numbers_beyond_64_bits_are_floats(file):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is empty; its first line must name"),
+        ("", "is empty; write the column names"),
         ("\n\n", "is empty"),
         ("a,a,b\n1,2,3\n", "two columns of the same name: 'a'"),
         (",a\n0,1\n", "columns without a name .number 1..*index=False"),
         ("a, \n0,1\n", "line 2 of .* has 2 cells, but its header has 1; name every column"),
         ("a,b\n1,2\n1,2,3\n", "line 3 of .* has 3 cells, but its header has 2"),
         ('a,b\n"x\ny",1\n1\n', "line 4 of .* has 1 cell,"),
-        ('a,b\n"1,2\n', "cannot be read: line 2: unexpected end"),
+        (
+            'a,b\n"1,2\n',
+            "unexpected end of data in the record that begins on line 2",
+        ),
         (b"\x80\x04\x95\0\0\0", "is not a text file"),
         (b"\xff\xfea\0,\0b", "cannot be read|is empty|no column"),
     ],
@@ -133,7 +136,7 @@ def test_other_files_are_refused_before_they_are_opened(file, name):
 def test_missing_files_and_things_that_are_no_table_are_refused(tmp_path):
     with pytest.raises(ValueError, match="there is no file"):
         read_table(tmp_path / "none.csv")
-    with pytest.raises(TypeError, match=r"a table is a path or a pandas.*; got list"):
+    with pytest.raises(TypeError, match=r"give a table as a path or a pandas.*; got list"):
         read_table([[1, 2]])
 
 

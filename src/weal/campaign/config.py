@@ -34,7 +34,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK_SECONDS}
 def check_settings(given: Mapping[str, object]) -> dict[str, object]:
     """Check settings; ValueError if one is unknown or wrong."""
     if unknown := [name for name in given if name not in DEFAULTS]:
-        raise ValueError(f"no setting {', '.join(unknown)}; there are {', '.join(DEFAULTS)}")
+        raise ValueError(f"no setting {', '.join(unknown)}; name one of {', '.join(DEFAULTS)}")
     given = {**given, **_goal(given)} if "goal" in given else given
     return {name: _CHECKS[name](value) for name, value in given.items()}
 
@@ -94,7 +94,10 @@ def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
 def check_changes(given: Mapping[str, object]) -> dict[str, object]:
     """Check changes of settings in an existing campaign."""
     if fixed := [name for name in given if name in FIXED_SETTINGS]:
-        raise ValueError(f"{', '.join(fixed)} cannot change once a campaign has begun")
+        raise ValueError(
+            f"{', '.join(fixed)} cannot change once a campaign has begun; create another campaign "
+            "(`weal new`)"
+        )
     return check_settings(given)
 
 
@@ -146,7 +149,7 @@ def seconds(lease: object) -> float:
     if isinstance(lease, str):
         lease = _from_text(lease)
     if not _is_positive(lease, 1e9):
-        raise ValueError(f"a lease is a time above 0, such as 3d, 12h, 90m or 2w, not {lease!r}")
+        raise ValueError(f"a lease is a time above 0, not {lease!r}: write 3d, 12h, 90m or 2w")
     return float(lease)
 
 

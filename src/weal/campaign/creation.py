@@ -132,7 +132,7 @@ def _quantity(options: TableOptions, table: Table) -> Quantity:
 def _labels_of(drafts: Sequence[Draft], target: str | None) -> Table:
     """The labels in events as a table of one column."""
     labels = [draft.body["y"] for draft in drafts if draft.kind == "told"]
-    return table_of({target or "": cast(list[Cell], labels)})
+    return table_of({target: cast(list[Cell], labels)} if target else {})
 
 
 def _created_event(
@@ -256,11 +256,12 @@ def refuse_far(X: Array, like: Array, ids: Sequence[Any]) -> None:
     mean, sd = location_scale(like)
     far = np.abs(X - mean) > FARTHEST_INPUT * np.where(sd == 0.0, 1.0, sd)
     if rows := np.flatnonzero(far.any(axis=1)).tolist():
-        some = ", ".join(repr(ids[n]) for n in rows[:5])
+        some = ", ".join(repr(ids[n]) for n in rows[:20])
         have = "1 row has" if len(rows) == 1 else f"{len(rows)} rows have"
         raise ValueError(
             f"{have} a value more than {FARTHEST_INPUT:g} standard deviations from "
-            f"those of the campaign, such as {some}; is it in another unit?"
+            f"those of the campaign, such as {some}; correct them: are "
+            "they in another unit?"
         )
 
 

@@ -83,7 +83,9 @@ def _entries_of_row(
     if not labels:
         raise ValueError(f"tell() got no label for {name}; to leave it out, call skip(id) instead")
     if lost := [one for one in sds if one not in labels]:
-        raise ValueError(f"tell() got a noise of {lost[0]!r} for {name}, and no label of it")
+        raise ValueError(
+            f"tell() got a noise of {lost[0]!r} for {name}, and no label of it: add it"
+        )
     plain = None if isinstance(noise, Mapping) else noise
     return [
         entry(quantities[own], name, one, sds.get(own, plain), note, sure)
@@ -97,7 +99,9 @@ def _by_quantity(quantities: Mapping[str, Quantity], given: object, row: str) ->
         return {next(iter(quantities)): given}
     found = {find_named(quantities, name).name: value for name, value in given.items()}
     if len(found) < len(given):
-        raise ValueError(f"tell() got two values of one quantity for {row}: {list(given)}")
+        raise ValueError(
+            f"tell() got two values of one quantity for {row}: {list(given)}; give one"
+        )
     return found
 
 
@@ -108,7 +112,7 @@ def entry(
     """A label of the quantity, whose value and noise are as they were typed."""
     name = check_id(given)
     if not isinstance(sure, bool):
-        raise ValueError(f"sure of {name} is {sure!r}; it is True or False")
+        raise ValueError(f"sure of {name} is {sure!r}; write True or False")
     y = quantity.read(value, name)
     sd = None if noise is None else quantity.read_noise(noise, name)
     note = check_note(note, f"the note of {name}")

@@ -229,5 +229,5 @@ def _call_cost(cost: CostFunction, row: object, name: Hashable) -> object:
 def _positive(value: object, name: Hashable) -> float:
     plain = value.item() if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
     if not isinstance(plain, Real) or isinstance(plain, bool) or not 0.0 < float(plain) < np.inf:
-        raise ValueError(f"the cost of {name!r} is {plain!r}; a cost is a number above 0")
+        raise ValueError(f"the cost of {name!r} is {plain!r}; write a number above 0")
     return float(plain)

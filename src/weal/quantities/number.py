@@ -61,8 +61,8 @@ class Number:
             raise ValueError("a quantity has no name; give it the name of a column")
         if not all(map(math.isfinite, ends)) or ends != sorted(set(ends)):
             raise ValueError(
-                f"{self.name} has the bounds {self.low} and {self.high}; they are finite, and the "
-                "lower one comes first (None: no bound)"
+                f"{self.name} has the bounds {self.low} and {self.high}; write finite ones, the "
+                "lower one first (None: no bound)"
             )
 
     @property
@@ -84,7 +84,7 @@ class Number:
         """The standard deviation of noise that a person typed for the label of a row."""
         sd = _read_bounded(given, f"the noise of {row}", decimal_comma=False)
         if sd < 0.0:
-            raise ValueError(f"the noise of {row} is {sd}; it is a standard deviation, at least 0")
+            raise ValueError(f"the noise of {row} is {sd}; write a standard deviation, at least 0")
         return sd
 
     def check(self, value: object, row: object) -> float:

@@ -129,7 +129,9 @@ def check_id(given: object) -> str:
         return check_text(str(given), "an id", MAX_ID)
     if isinstance(given, Integral) and not isinstance(given, bool):
         if abs(int(given)) >= 10**MAX_DIGITS:
-            raise ValueError(f"a number of more than {MAX_DIGITS} digits cannot be an id")
+            raise ValueError(
+                f"a number of more than {MAX_DIGITS} digits cannot be an id; shorten it"
+            )
         return str(int(given))
     if isinstance(given, Real) and not isinstance(given, bool):
         value = float(given)
@@ -146,11 +148,17 @@ def check_id(given: object) -> str:
 def check_name(name: object) -> str:
     """The name of a campaign, checked; ValueError with advice for an invalid one."""
     if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.strip():
-        raise ValueError(f"a campaign's name is text of 1 to 100 characters, not {_short(name)}")
+        raise ValueError(
+            f"a campaign's name is text of 1 to 100 characters, not {_short(name)}; choose another"
+        )
     if any(part in name for part in ("/", "\\", "..")):
-        raise ValueError(f"a campaign's name has no '/', '\\' and '..': {name!r} does")
+        raise ValueError(
+            f"a campaign's name has no '/', '\\' and '..': {name!r} does; choose another"
+        )
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
-        raise ValueError(f"a campaign's name has no control characters: {name!r} does")
+        raise ValueError(
+            f"a campaign's name has no control characters: {name!r} does; choose another"
+        )
     return name
 
 
@@ -190,12 +198,15 @@ def check_text(text: object, what: str, longest: int, empty: bool = False) -> st
     """The text, checked; ValueError for text that a store cannot return unchanged."""
     if not isinstance(text, str) or not (text or empty):
         raise ValueError(
-            f"{what} is text{'' if empty else ' that is not empty'}, not {_short(text)}"
+            f"{what} is text{'' if empty else ' that is not empty'}, not {_short(text)}; write it "
+            "as text"
         )
     if len(text) > longest:
-        raise ValueError(f"{what} has at most {longest:,} characters, not {len(text):,}")
+        raise ValueError(
+            f"{what} has at most {longest:,} characters, not {len(text):,}; shorten it"
+        )
     if "\0" in text:
-        raise ValueError(f"{what} cannot have a NUL character: {_short(text)}")
+        raise ValueError(f"{what} cannot have a NUL character: {_short(text)}; delete it")
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -125,7 +125,11 @@ def _refuse_absent_id(table: Table, ids: str) -> None:
     near = similar_name(ids, list(table.columns))
     remedies = [Remedy("id", near, "names it")] if near else []
     there = ", ".join(map(str, table.columns))
-    raise TableError(f"the table has no column {ids!r}; it has {there}", *remedies)
+    raise TableError(
+        f"the table has no column {ids!r}; it has {there}",
+        *remedies,
+        otherwise="without a column of ids (--id) the rows are numbered",
+    )
 
 
 def first_rows(table: Table, ids: str) -> Sequence[int]:

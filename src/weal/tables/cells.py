@@ -55,7 +55,7 @@ MAX_EXACT_INTEGER = 2.0**53  # a float holds every whole number up to here
 _MIN_INTEGER_DIGITS, _MAX_INTEGER_DIGITS = 16, 300  # of whole numbers that a float holds, rounded
 _MAX_INTEGER = 10**_MAX_INTEGER_DIGITS
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?\s*")
-_MAX_CELLS_SHOWN = 5
+_MAX_CELLS_SHOWN = 10
 _MAX_CELL_SHOWN = 40
 
 
@@ -144,10 +144,10 @@ def _all_with_commas(cells: Sequence[str | None]) -> bool:
 
 
 def some_of(shown: Sequence[object]) -> str:
-    """The first five of several, for a message.
+    """The first ten of several, for a message.
 
-    >>> some_of([1, 2, 3, 4, 5, 6])
-    '1, 2, 3, 4, 5, ...'
+    >>> some_of(range(11))
+    '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ...'
     """
     return ", ".join(map(str, shown[:_MAX_CELLS_SHOWN])) + (
         ", ..." if len(shown) > _MAX_CELLS_SHOWN else ""

@@ -184,7 +184,10 @@ def _nearly_numbers(known: list[str]) -> str:
 def row_ids(table: Table, id_column: str | None) -> list[str]:
     """The ids of all rows; row 1, row 2, ... without an id column."""
     if not table.n:
-        raise ValueError("the table has no rows; it needs one at the least")
+        raise ValueError(
+            "the table has no rows below its column names; choose another sheet (--sheet) or "
+            "another line of the column names (--header), or add rows"
+        )
     if id_column is None:
         return [f"row {n}" for n in range(1, table.n + 1)]
     check_columns(table, [id_column])
@@ -194,7 +197,8 @@ def row_ids(table: Table, id_column: str | None) -> list[str]:
         one = len(missing) == 1
         raise ValueError(
             f"{len(missing)} {'row has' if one else 'rows have'} no id in column {id_column!r}: "
-            f"{'row' if one else 'rows'} {some_of(missing)}; every row needs one"
+            f"{'row' if one else 'rows'} {some_of(missing)}; fill them in, or leave "
+            "out --id, and the rows are numbered"
         )
     ids = [cell_text(cell) for cell in cells]
     _refuse_duplicates(ids, id_column)
@@ -238,17 +242,28 @@ def check_columns(table: Table, names: Sequence[str]) -> None:
     if absent:
         lost = some_of([repr(name) for name in absent])
         there = ", ".join(list(table.columns)[:20]) + (", ..." if len(table.columns) > 20 else "")
-        raise ValueError(f"the table has no column {lost}; it has {there}")
+        raise ValueError(
+            f"the table has no column {lost}; it has {there}: write a name as it is there, or "
+            "choose another sheet (--sheet) or line of the column names (--header)"
+        )
 
 
 def refuse_rows(bad: Sequence[int], table: Table, name: str, ids: Sequence[str], rule: str) -> None:
-    """Raise ValueError with the count of bad rows and the first five, if there are any."""
+    """Raise TableError with the count of bad rows and the first twenty, if there are any."""
     if not bad:
         return
     cells = table.cells(name)
-    shown = some_of([f"{ids[n]} ({short(cells[n])})" for n in bad[:6]])
+    odd = [OddCell(n, cell_text(cells[n]), "") for n in bad]
     rows = "1 row does" if len(bad) == 1 else f"{len(bad)} rows do"
-    raise ValueError(f"{rule.format(repr(name))}, but {rows} not: {shown}")
+    texts = {cells[n] for n in bad if isinstance(cells[n], str)}
+    remedies = [
+        Remedy("missing", f"{name}={text}", "leaves such cells missing") for text in texts
+    ] if len(texts) == 1 else []  # fmt: skip
+    raise TableError(
+        f"{rule.format(repr(name))}, but {rows} not: {name_cells(odd, ids)}",
+        *remedies,
+        otherwise="correct these cells, or leave them blank",
+    )
 
 
 def _refuse_duplicates(ids: list[str], id_column: str) -> None:
@@ -259,5 +274,6 @@ def _refuse_duplicates(ids: list[str], id_column: str) -> None:
     ids_, are = ("id", "is") if len(twice) == 1 else ("ids", "are")
     raise ValueError(
         f"{len(twice)} {ids_} in column {id_column!r} {are} not unique: "
-        f"{some_of(list(dict.fromkeys(twice)))}; give each row its own (1 and '1' are the same)"
+        f"{some_of(list(dict.fromkeys(twice)))}; give each row its own (1 and '1' are the same), "
+        "or leave out --id, and the rows are numbered"
     )

@@ -107,7 +107,7 @@ def open_csv(
     where = str(source) if where is None else where
     with _open_bytes(source, where) as file:
         scan = scan_text(file, where, max_lines)
-    sniffed = HEADER_ROWS + (header or 0)
+    sniffed, broken = HEADER_ROWS + (header or 0), list[ValueError]()
 
     def first_rows(separator: str) -> list[Row]:
         rows = _read_rows(source, where, scan, separator)
@@ -117,9 +117,13 @@ def open_csv(
         """Sort key: a known header, a header of several cells, records of its length, cells."""
         try:
             rows = first_rows(separator)
-            below = rows[find_header(rows, where, header, is_header, named=named) :]
         except TooLarge as error:  # the right separator may give too many columns
             return error.limit == "columns", True, 1.0, 0
+        except ValueError as error:  # a quote that is not closed
+            broken.append(error)
+            return False, False, 0.0, 0
+        try:
+            below = rows[find_header(rows, where, header, is_header, named=named) :]
         except ValueError:
             return False, False, 0.0, 0
         lengths = [len(row) for _, row in below]
@@ -132,6 +136,8 @@ def open_csv(
     rows = first_rows(separator)
     at = find_header(rows, where, header, is_header, named=named)
     line, row = rows[at]
+    if len(row) == 1 and broken:
+        raise broken[0]
     names = tuple(row) if is_header else check_names(_without_trailing_blanks(row), where)
     titles = header is None and at > 0
     return CsvFile(
@@ -165,7 +171,7 @@ def find_header(
     above it.
     """
     if not rows:
-        raise ValueError(f"{where} is empty; its first line must name the columns")
+        raise ValueError(f"{where} is empty; write the column names in its first line")
     if given is not None:
         lines = [line for line, _ in rows]
         if given not in lines:
@@ -226,13 +232,13 @@ def check_names(names: Sequence[str], where: str) -> tuple[str, ...]:
     unnamed = [n for n, name in enumerate(names, start=1) if not name.strip()]
     if unnamed:
         raise ValueError(
-            f"{where} has columns without a name (number {', '.join(map(str, unnamed[:5]))}); name "
-            "or delete them (pandas writes none with index=False)"
+            f"{where} has columns without a name (number {', '.join(map(str, unnamed[:20]))}); "
+            "name or delete them (pandas writes none with index=False)"
         )
     seen: set[str] = set()
     twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
     if twice:
-        shown = ", ".join(map(repr, twice[:5]))
+        shown = ", ".join(map(repr, twice[:20]))
         raise ValueError(f"{where} has two columns of the same name: {shown}; rename one")
     return tuple(names)
 
@@ -269,7 +275,7 @@ def _open_bytes(source: Path | bytes, where: str) -> BinaryIO:
     if isinstance(source, bytes):
         return io.BytesIO(source)
     if not source.is_file():
-        raise ValueError(f"there is no file {where}")
+        raise ValueError(f"there is no file {where}; check its name and its folder")
     return source.open("rb")
 
 

@@ -97,7 +97,9 @@ def _no_sheet(data: bytes, where: str, named: Sequence[str]) -> TableError:
             ]
     lost = ", ".join(map(repr, named))
     return TableError(
-        f"no sheet of {Path(where).name} has {lost}: {'; '.join(shown)}", *remedies[:1]
+        f"no sheet of {Path(where).name} has {lost}: {'; '.join(shown) or 'none is a table'}",
+        *remedies[:1],
+        otherwise="write the names as they are in a sheet, or choose it (--sheet)",
     )
 
 

@@ -44,7 +44,8 @@ def frame_columns(source: object) -> tuple[dict[str, RawCells], tuple[str, ...]]
         frame = frame.collect()
     if not isinstance(frame, nw.DataFrame):
         raise TypeError(
-            f"a table is a path or a pandas, polars or pyarrow frame; got {type(source).__name__}"
+            "give a table as a path or a pandas, polars or pyarrow frame; got "
+            f"{type(source).__name__}"
         )
     frame = _with_named_index(frame)
     names = check_names([str(name) for name in frame.columns], "the frame")
@@ -182,7 +183,9 @@ def with_columns(table: object, columns: Sequence[str] | None) -> object:
         return table
     missing = [name for name in columns if name not in frame.columns]
     if missing:
-        raise ValueError(f"the points lack the columns {missing} of the pool")
+        raise ValueError(
+            f"the points lack the columns {missing} of the pool; add them, under the same names"
+        )
     import narwhals as nw
 
     native: object = frame.select(*map(nw.col, columns)).to_native()
@@ -204,7 +207,9 @@ def matrix(table: object) -> Matrix:
     try:
         return np.array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"the pool holds a value that is not a number ({error})") from error
+        raise ValueError(
+            f"the pool holds a value that is not a number ({error}); encode or drop it"
+        ) from error
 
 
 def plain_id(name: Hashable) -> Hashable:
@@ -223,7 +228,9 @@ def _read_frame(frame: "Frame", id_column: str | None) -> NumericRows:
     inputs = frame
     if id_column is not None:
         if id_column not in frame.columns:
-            raise ValueError(f"no column {id_column!r}; the pool has {list(frame.columns)}")
+            raise ValueError(
+                f"no column {id_column!r}; name one that the pool has: {list(frame.columns)}"
+            )
         ids = [plain_id(name) for name in frame.get_column(id_column).to_list()]
         inputs = frame.drop(id_column)
     else:

@@ -117,7 +117,9 @@ def frame_ids(frame: "Frame", id_column: str | None) -> list[Hashable]:
         index = nw.maybe_get_index(frame)
         return list(range(len(frame))) if index is None else [plain_id(name) for name in index]
     if id_column not in frame.columns:
-        raise ValueError(f"no column {id_column!r}; the pool has {list(frame.columns)}")
+        raise ValueError(
+            f"no column {id_column!r}; name one that the pool has: {list(frame.columns)}"
+        )
     return [plain_id(name) for name in frame.get_column(id_column).to_list()]
 
 

@@ -71,7 +71,9 @@ def read_with_openpyxl(data: bytes, where: str, sheet: str | None) -> tuple[list
         raise
     except (InvalidFileException, *SHEET_ERRORS) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{where} cannot be read as Excel: {reason}") from error
+        raise ValueError(
+            f"{where} cannot be read as Excel: {reason}; save it in a spreadsheet as CSV"
+        ) from error
     return titles, fill_merged(rows, merged)
 
 
@@ -80,7 +82,9 @@ def _sheet_title(titles: list[str], wanted: str | None, where: str) -> str:
         return titles[0]
     if wanted not in titles:
         names = ", ".join(map(repr, titles[:20]))
-        raise _WorkbookAdvice(f"{where} has no sheet {wanted!r}; it has {names}")
+        raise _WorkbookAdvice(
+            f"{where} has no sheet {wanted!r}; it has {names}: name one of them (--sheet)"
+        )
     return wanted
 
 

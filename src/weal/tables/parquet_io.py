@@ -40,7 +40,9 @@ def parquet_to_table(data: bytes, only: Sequence[str] | None = None) -> Table:
         file = pq.ParquetFile(pa.BufferReader(data), pre_buffer=False)  # no threads
         arrow = file.read(only, use_threads=False).combine_chunks()
     except (pa.ArrowException, OSError) as error:
-        raise UnreadableFile(f"not Parquet, or damaged: {error}") from error
+        raise UnreadableFile(
+            f"not Parquet, or damaged: {error}; `weal doctor` checks the store"
+        ) from error
     columns = {name: _cells(pa, arrow.column(name)) for name in arrow.column_names}
     texts = [
         name
@@ -95,5 +97,5 @@ def _arrow(pa: ModuleType, name: str, column: Cells) -> "pyarrow.Array":
     except UnicodeEncodeError:
         raise ValueError(
             f"the column {name!r} has half a character (a lone surrogate): it was read with a "
-            "wrong encoding"
+            "wrong encoding; save the file as UTF-8"
         ) from None

@@ -160,7 +160,11 @@ def make_plan(
     plan = TablePlan(options.id_column or "", options.target, columns)
     if not plan.names:
         reasons = "; ".join(plan.lines()[:20]) or f"The table has {', '.join(table.columns)}"
-        raise TableError(f"no column is left to learn from. {reasons}", *_ways_in(plan))
+        raise TableError(
+            f"no column is left to learn from. {reasons}",
+            *_ways_in(plan),
+            otherwise="or add a column of inputs that differ between rows",
+        )
     return plan
 
 
@@ -224,7 +228,10 @@ def _features(
     check_columns(table, names)
     both = [name for name in names if name in others]
     if both or not names:
-        raise ValueError(f"features is {list(features)}; name columns beside the id and the target")
+        raise ValueError(
+            f"the input columns (--features) are {list(features)}; name columns beside the id and "
+            "the target"
+        )
     return names
 
 
@@ -233,17 +240,20 @@ def _check_types(options: TableOptions, names: Sequence[str]) -> None:
         if name == options.target and kind == "number":
             continue
         if name not in names:
-            raise ValueError(f"types declares {name!r}, which is not among the features {names}")
+            raise ValueError(
+                f"--type declares {name!r}, which is not among the inputs {', '.join(names)}; name "
+                "one of them, or leave the option out"
+            )
         if kind not in DECLARED and not kind.startswith(ORDERED):
             raise ValueError(
-                f"{name!r} is declared {kind!r}; it may be {', '.join(DECLARED)} or "
+                f"{name!r} is declared {kind!r}; write one of {', '.join(DECLARED)} or "
                 "ordered:low,medium,high"
             )
     others = {"also-input": options.also_inputs, "same": options.same}
     for option, some in others.items():
         if wrong := [name for name in some if name not in names]:
             raise ValueError(
-                f"--{option} names {wrong[0]!r}, which is no input column; the inputs are "
+                f"--{option} names {wrong[0]!r}, which is no input column; name one of "
                 f"{', '.join(names)}"
             )
 

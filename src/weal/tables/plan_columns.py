@@ -144,7 +144,7 @@ def column_notes(column: PlanColumn, table: Table) -> list[str]:
         known = {*column.levels, *dict(column.same)}
         new = [level(cell) for cell in cells if cell is not None and level(cell) not in known]
         if new:
-            some = ", ".join(short(one) for one in sorted(set(new))[:5])
+            some = ", ".join(short(one) for one in sorted(set(new))[:20])
             notes.append(f"{column.name}: {len(new)} of unknown levels ({some}), taken as none")
     return notes
 
@@ -152,14 +152,19 @@ def column_notes(column: PlanColumn, table: Table) -> list[str]:
 def _as_declared(table: Table, name: str, declared: str) -> ColumnKind:
     known = [cell for cell in table.cells(name) if cell is not None]
     if not known:
-        raise ValueError(f"column {name!r} is declared {declared}, but it has no value at all")
+        raise ValueError(
+            f"column {name!r} is declared {declared}, but it has no value at all; leave out its "
+            "--type, and the column is left out"
+        )
     if declared in ("day-first", "month-first"):
         return ColumnKind("date", form=declared)
     form = find_date_form({cell for cell in known if isinstance(cell, str)})
     if declared == "date" and form == AMBIGUOUS:
-        raise ValueError(
+        raise TableError(
             f"the dates in column {name!r}, such as {short(known[0])}, may have the day or the "
-            "month first; declare the column day-first or month-first"
+            "month first",
+            Remedy("type", f"{name}=day-first", "reads the day first"),
+            Remedy("type", f"{name}=month-first", "reads the month first"),
         )
     return ColumnKind(declared, form=form if declared == "date" else None)
 
@@ -169,7 +174,10 @@ def _plan_category(name: str, cells: list[Cell], same: Mapping[str, str]) -> Pla
     there = set(written)
     if wrong := [one for one in same if one not in there]:
         some = ", ".join(map(short, sorted(there)[:20]))
-        raise ValueError(f"column {name!r} has no value {wrong[0]!r} to replace; it has {some}")
+        raise ValueError(
+            f"column {name!r} has no value {wrong[0]!r} to replace; write one of {some} before the "
+            "= of --same"
+        )
     levels = tuple(sorted({same.get(one, one) for one in there}))
     if len(levels) > MAX_DECLARED_LEVELS:
         raise TableError(
@@ -206,7 +214,10 @@ def _plan_numbers(
     x = _read(column, table, ids)
     known = x[~np.isnan(x)]
     if not len(known):
-        raise ValueError(f"column {name!r} is declared ordered, but it has no value at all")
+        raise ValueError(
+            f"column {name!r} is declared ordered, but it has no value at all; leave out its "
+            "--type, and the column is left out"
+        )
     scale = _scale(known)
     median = float(np.clip(np.median(known / scale) * scale, known.min(), known.max()))
     return PlanColumn(

@@ -55,13 +55,13 @@ def read_line(
     value, noise, problem = None, None, None
     try:
         if typed and not name.strip():
-            raise ValueError("the id is empty")
+            raise ValueError("the id is empty: fill it in, or delete the line")
         if typed and not failure:
             value = _read_number(typed, field, read["value"])
         if sd and value is not None:
             noise = _read_number(sd, "noise", read["noise"])
         if noise is not None and noise < 0:
-            raise ValueError(f"noise is {sd!r}; a standard deviation is 0 or more")
+            raise ValueError(f"noise is {sd!r}; write a standard deviation, 0 or more")
     except ValueError as error:
         value, problem = None, str(error)
     return Result(name, value, noise, note, line, failure, problem, inputs)

@@ -41,6 +41,7 @@ from weal.tables.units import header_unit
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 RESULTS_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".pq")
+MAX_BAD_LINES_NAMED = 20
 EXPECTED = ("expected", "expected sd", "weal expected", "weal expected sd")
 _VALUE_COLUMNS = ("value", "label")
 _NOISE_COLUMNS = ("noise", "sd")
@@ -153,9 +154,11 @@ def _read_grid(
             f"{where} does not end in one of {', '.join(RESULTS_SUFFIXES)}; save it as CSV"
         )
     if sheet is not None and suffix != ".xlsx":
-        raise ValueError(f"{where} is not an Excel file, so it has no sheet {sheet!r}")
+        raise ValueError(
+            f"{where} is not an Excel file, so it has no sheet {sheet!r}: leave out the sheet"
+        )
     if isinstance(file, Path) and not file.is_file():
-        raise ValueError(f"there is no file {where}")
+        raise ValueError(f"there is no file {where}; check its name and its folder")
     if suffix in (".parquet", ".pq"):
         if isinstance(file, bytes):
             raise ValueError(f"{where} is Parquet, which is read from a file: send CSV or Excel")
@@ -228,12 +231,13 @@ def _roles(
     others = some_of(list(map(repr, strange)))
     missing = [wanted[role][0] for role in ("id", "value") if not found[role]]
     if missing:
-        hint = "; name the value column with --value" if not found["value"] else ""
+        hint = "; name the value column with --value" if not found["value"] else "; rename it"
         more = f"; not understood: {others}" if strange else ""
         raise ValueError(f"{where} has no column {missing[0]!r}{more}; known are {known}{hint}")
     for role, some in found.items():
         if len(some) > 1 and role != "note":
-            hint = f"; name the right one (--value {quote(some[0])})" if role == "value" else ""
+            is_value, option = role == "value", f"--value {quote(some[0])}"
+            hint = f"; name the right one ({option})" if is_value else "; delete all but one"
             raise ValueError(f"{where} has several columns for the {role}: {', '.join(some)}{hint}")
     if strange and form.value is None:
         raise ValueError(
@@ -261,5 +265,7 @@ def _columns_by_role(
 def refused_message(where: str, errors: Sequence[str]) -> str:
     """The error message for a file with lines that cannot be saved."""
     lines = "1 bad line" if len(errors) == 1 else f"{len(errors)} bad lines"
-    more = f"; and {len(errors) - 5} more" if len(errors) > 5 else ""
-    return f"{where} has {lines}, so nothing was saved. {'; '.join(errors[:5])}{more}"
+    rest = len(errors) - MAX_BAD_LINES_NAMED
+    more = f"; and {rest} more: `weal tell NAME --file FILE --dry-run` lists all" * (rest > 0)
+    shown = "; ".join(errors[:MAX_BAD_LINES_NAMED])
+    return f"{where} has {lines}, so nothing was saved. {shown}{more}"

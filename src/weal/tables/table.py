@@ -12,6 +12,7 @@ two ways keeps its refusal, which is raised where the column is used.
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -38,6 +39,7 @@ from weal.tables.typed_columns import (
 )
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
+MAX_FILES_NAMED = 10  # in the message on a file that is not there
 _BLOCK_RECORDS = 1 << 16  # records turned into columns at a time
 
 
@@ -127,7 +129,7 @@ def table_of(
     texts = {*text, *filter(None, [how.id_column])} & set(columns)
     lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"the columns have different lengths: {lengths}")
+        raise ValueError(f"the columns have different lengths: {lengths}; give all the same")
     left_out, row_notes = LeftOutRows(), list[str]()
     if leave_out and columns and next(iter(lengths.values())):
         id_column = next(iter(texts), None) if len(texts) == 1 else None
@@ -217,8 +219,23 @@ def _file(source: str | os.PathLike[str]) -> Path:
             f"{path} does not end in one of {', '.join(TABLE_SUFFIXES)}; save it as CSV"
         )
     if not path.is_file():
-        raise ValueError(f"there is no file {path}")
+        raise ValueError(f"there is no file {path}; {_nearby(path)}")
     return path
+
+
+def _nearby(path: Path) -> str:
+    """The tables in the folder of a file that is not there, the most similar first."""
+    from difflib import SequenceMatcher  # takes time to import
+
+    if not path.parent.is_dir():
+        return f"there is no folder {path.parent} either: check the path"
+    with suppress(OSError):
+        there = [one.name for one in path.parent.iterdir() if one.suffix in TABLE_SUFFIXES]
+        there.sort(key=lambda name: -SequenceMatcher(None, path.name, name).ratio())
+        if there:
+            more = ", ..." if len(there) > MAX_FILES_NAMED else ""
+            return f"name one of those in its folder: {', '.join(there[:MAX_FILES_NAMED])}{more}"
+    return "check its name and its folder"
 
 
 def _open_text(path: Path, how: TableOptions) -> CsvFile:
@@ -259,4 +276,6 @@ def _parquet_columns(path: Path) -> tuple[dict[str, RawCells], tuple[str, ...]]:
         check_cells(str(path), about.num_rows, about.num_columns, read_limits().cells)
         return frame_columns(pq.read_table(path))
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} cannot be read as Parquet: {error}") from error
+        raise ValueError(
+            f"{path} cannot be read as Parquet: {error}; write it again, or save it as CSV"
+        ) from error

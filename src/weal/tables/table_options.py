@@ -148,7 +148,7 @@ def check_features(features: str | Sequence[str]) -> tuple[str, ...] | None:
     if not isinstance(features, str):
         return tuple(features)
     if features != "auto":
-        raise ValueError(f"features is {features!r}; it is 'auto' or a list of column names")
+        raise ValueError(f"features is {features!r}; write 'auto' or a list of column names")
     return None
 
 

@@ -102,7 +102,7 @@ def scan_text(file: IO[bytes], where: str, max_lines: int | None = None) -> Text
         (name for mark, name in _BYTE_ORDER_MARKS.items() if block.startswith(mark)), None
     )
     if encoding is None and b"\0" in block:
-        raise ValueError(f"{where} is not a text file, despite its name")
+        raise ValueError(f"{where} is not a text file, despite its name; save it as CSV (UTF-8)")
     kind = "utf-16" if encoding == "utf-16" else "utf-8"
     decoder = codecs.getincrementaldecoder(kind)("replace" if encoding else "strict")
     while True:
@@ -180,9 +180,12 @@ def read_records(
         except csv.Error as error:
             if "field limit" in str(error):
                 raise too_long_cell(where, limits, f"line {reader.line_num}") from None
-            raise ValueError(f"{where} cannot be read: line {reader.line_num}: {error}") from error
+            raise ValueError(
+                f"{where} cannot be read: {error} in the record that begins on line {line}; "
+                "correct its quotes"
+            ) from error
         except UnicodeDecodeError as error:  # damaged UTF-16
-            raise ValueError(f"{where} cannot be read: {error}") from error
+            raise ValueError(f"{where} cannot be read: {error}; save it as UTF-8") from error
 
 
 class _RecordLines:
