@@ -15,6 +15,7 @@ fixed with the `n_start`-th label. Everything random comes from (seed, step), ti
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
@@ -27,7 +28,7 @@ from weal.goals.until import Until
 from weal.learner import frames, local_candidates, run
 from weal.learner.candidate_sample import comparison_size
 from weal.learner.candidates import Candidates
-from weal.learner.choosing import queries
+from weal.learner.choosing import queries, with_selected_experts
 from weal.learner.config import functions_for, goal_for, settings_of
 from weal.learner.events import (
     Added,
@@ -40,19 +41,29 @@ from weal.learner.events import (
 )
 from weal.learner.frames import inputs_at
 from weal.learner.history import History
-from weal.learner.labels import Label, Labels, changes_by_labels, pairs, several
-from weal.learner.memory_candidates import read_candidates
+from weal.learner.joint_scores import lead_view
+from weal.learner.label_entry import (
+    LabelOptions,
+    failure_event,
+    find_told,
+    forget_events,
+    label_events,
+    told_labels,
+)
+from weal.learner.labels import Label, Labels, pairs, several
+from weal.learner.memory_candidates import measured_quantities, read_candidates
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.predictions import write_predictions
 from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.quantity_predictions import predict_inputs
 from weal.learner.sharded_candidates import open_candidates
 from weal.learner.state import QuantityView, State, begin
 from weal.learner.transitions import apply
 from weal.model.checks import check_count, check_seed
 from weal.model.model import Model, in_units, log_density_in_units
 from weal.progress import line_on_stderr
+from weal.quantities.kinds import WORKED, worked_quantity
 from weal.shards.dask_executor import choose_executor
-from weal.tables.frames import split_labels
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
@@ -106,8 +117,16 @@ class LearnerView:
 
     @property
     def labels(self) -> Labels:
-        """The labels, in the order told."""
-        return self._state.view().labels
+        """The labels, in the order told; `labels_of` where there are several quantities."""
+        return self.labels_of()
+
+    def labels_of(self, quantity: str | None = None) -> Labels:
+        """The labels of a quantity, in the order told; None: of the only one."""
+        return told_labels(self._state, find_told(self._state, quantity))
+
+    def _view(self, quantity: str | None = None) -> QuantityView:
+        """The state as the first part of a quantity sees it; None: the only one."""
+        return self._state.view(find_told(self._state, quantity).parts()[0].name)
 
     @property
     def pending(self) -> Mapping[Hashable, int]:
@@ -151,8 +170,8 @@ class LearnerView:
 
     @property
     def fitted(self) -> bool:
-        """Whether there are enough labels for a model."""
-        return self._state.view().has_model
+        """Whether there are enough labels for a model, of any quantity."""
+        return any(one.selection is not None for one in self._state.parts.values())
 
     @property
     def model(self) -> Model:
@@ -160,7 +179,11 @@ class LearnerView:
 
         For a frame as pool it predicts on frames with the same columns.
         """
-        return self._beliefs.model(self._state.view())
+        return self._beliefs.model(self._view())
+
+    def model_of(self, part: str) -> Model:
+        """The model of a quantity by its name; of a class by "phase is fcc"; of "worked"."""
+        return self._beliefs.model(self._state.view(part))
 
     @property
     def notes(self) -> list[str]:
@@ -174,12 +197,18 @@ class LearnerView:
         There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
         save(folder) writes files.
         """
+        return self.plots()
+
+    def plots(self, quantity: str | None = None) -> "Plots":
+        """The same figures of a quantity; None: of the only one."""
         from weal.plots.axes import Plots, plot_data
 
-        return Plots(lambda: plot_data(self._state.view(), self._beliefs))
+        return Plots(lambda: plot_data(self._view(quantity), self._beliefs))
 
     def contradictions(
-        self, groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None
+        self,
+        groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None,
+        quantity: str | None = None,
     ) -> "list[Contradiction]":
         """Labels in use that the other labels contradict; nothing is changed.
 
@@ -189,6 +218,8 @@ class LearnerView:
         ----------
         groups : mapping of mappings, optional
             For each way to group labels, such as "measured by", the group of each id.
+        quantity : str or None
+            Whose labels; None: those of the only quantity.
 
         Returns
         -------
@@ -210,7 +241,7 @@ class LearnerView:
         """
         from weal.diagnostics.contradictions import contradictions
 
-        view = self._state.view()
+        view = self._view(quantity)
         if not view.has_model:
             return []
         names = [label.name for label in view.labels]
@@ -218,16 +249,26 @@ class LearnerView:
         return contradictions(view, self._beliefs.model(view), each)
 
     @overload
-    def predict(self, x: OneId, return_std: Literal[False] = False) -> float: ...
+    def predict(
+        self, x: OneId, return_std: Literal[False] = False, *, quantity: str | None = None
+    ) -> float: ...
     @overload
-    def predict(self, x: OneId, return_std: Literal[True]) -> tuple[float, float]: ...
+    def predict(
+        self, x: OneId, return_std: Literal[True], *, quantity: str | None = None
+    ) -> tuple[float, float]: ...
     @overload  # a tuple is one id, or several
-    def predict(self, x: tuple[Any, ...], return_std: bool = False) -> Any: ...
+    def predict(
+        self, x: tuple[Any, ...], return_std: bool = False, *, quantity: str | None = None
+    ) -> Any: ...
     @overload
-    def predict(self, x: Rows, return_std: Literal[False] = False) -> Array: ...
+    def predict(
+        self, x: Rows, return_std: Literal[False] = False, *, quantity: str | None = None
+    ) -> Array: ...
     @overload
-    def predict(self, x: Rows, return_std: Literal[True]) -> tuple[Array, Array]: ...
-    def predict(self, x: Any, return_std: bool = False) -> Any:
+    def predict(
+        self, x: Rows, return_std: Literal[True], *, quantity: str | None = None
+    ) -> tuple[Array, Array]: ...
+    def predict(self, x: Any, return_std: bool = False, *, quantity: str | None = None) -> Any:
         """Predict the mean of f, and optionally its sd, for candidates by id or for rows.
 
         `model` has intervals, quantiles and densities of labels.
@@ -238,12 +279,15 @@ class LearnerView:
             An id, or several (1-d), of candidates; or rows (2-d, or a frame) of any inputs.
         return_std : bool
             Whether the sd of f is wanted too. It is that of f, not of a noisy label.
+        quantity : str or None
+            Which quantity; None: the only one.
 
         Returns
         -------
         float, array (N,), or a pair of them
             The mean, in units of the labels; with `return_std` the pair (mean, sd). One id gives
-            one number.
+            one number. Of pass/fail, the probability of a pass, and the sd of the label; of classes
+            ask `predict_proba`.
 
         Raises
         ------
@@ -264,9 +308,49 @@ class LearnerView:
         (True, True)
         """
         X, single = inputs_at(self.candidates, x)
-        found = self.model.predict(X, return_std=True) if len(X) else (np.zeros(0), np.zeros(0))
-        mean, sd = (float(one[0]) if single else one for one in found)
+        told = find_told(self._state, quantity)
+        predicted = predict_inputs(self._state, self._beliefs, told, X)
+        mean, sd = (float(one[0]) if single else one for one in predicted.moments())
         return (mean, sd) if return_std else mean
+
+    def predict_proba(self, x: Any, quantity: str | None = None) -> Array:
+        """Probabilities of the words of a quantity, for candidates by id or for rows.
+
+        Parameters
+        ----------
+        x : id, list of ids, array (N, d) or frame
+            As of `predict`.
+        quantity : str or None
+            A quantity of words: pass/fail, classes or grades; "worked": whether a run works. None:
+            the only quantity.
+
+        Returns
+        -------
+        array (N, K), or (K,) for one id
+            Of each word, in the order that ``learner.words(quantity)`` gives: of pass/fail, first
+            fail and then pass.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.linspace(0, 6, 31)[:, None]
+        >>> learner = ActiveLearner(X, target="crystallised", types={"crystallised": "pass"})
+        >>> learner.tell(range(0, 31, 2), ["yes" if x > 3 else "no" for x in X[::2, 0]])
+        >>> learner.words("crystallised"), learner.predict_proba([1, 29])[:, 1].round(1).tolist()
+        (('no', 'yes'), [0.0, 1.0])
+        """
+        X, single = inputs_at(self.candidates, x)
+        told = worked_quantity() if quantity == WORKED else find_told(self._state, quantity)
+        found = predict_inputs(self._state, self._beliefs, told, X).probabilities
+        if found is None:
+            raise ValueError(f"{told.name} is a number: predict() gives its mean and sd")
+        return found[0] if single else found
+
+    def words(self, quantity: str | None = None) -> tuple[str, ...]:
+        """The words of a quantity, in the order of `predict_proba`; none of a number."""
+        told = worked_quantity() if quantity == WORKED else find_told(self._state, quantity)
+        return told.words
 
     def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
         """The labels, predictions, candidates or history as a pandas frame.
@@ -299,7 +383,7 @@ class LearnerView:
         """
         from weal.learner.frames import frame
 
-        return frame(self._state.view(), self._beliefs, what)
+        return frame(self._state, self._beliefs, what)
 
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of some candidates.
@@ -360,10 +444,15 @@ class LearnerView:
         from weal.learner.best_rows import best_table
 
         wanted = None if goal is None else goal_for(self.candidates, goal)
-        return best_table(self._state.view(), self._beliefs, check_count(n), wanted)
+        return best_table(lead_view(self._state), self._beliefs, check_count(n), wanted)
 
-    def predicted_error(self) -> float:
+    def predicted_error(self, quantity: str | None = None) -> float:
         """The expected error: root mean square of the predicted sds over the pool.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Which quantity, a number; None: the only one.
 
         Returns
         -------
@@ -371,13 +460,15 @@ class LearnerView:
             In units of the labels; infinite before there is a model. Of a large pool in files, or
             of one with thousands of labels, that of a sample.
         """
-        if not self.fitted:
+        view = self._view(quantity)
+        if not view.has_model:
             return float("inf")
-        if comparison_size(self._state.view(), self.model) is not None:
-            _, sd = self.model.predict(self.candidates.sample(self.seed)[1], return_std=True)
+        model = self._beliefs.model(view)
+        if comparison_size(view, model) is not None:
+            _, sd = model.predict(self.candidates.sample(self.seed)[1], return_std=True)
             return float(np.sqrt((sd**2).mean()))
         at = self.candidates.summary_positions(self.seed)
-        _, sd = self._beliefs.moments(self._state.view(), at)
+        _, sd = self._beliefs.moments(view, at)
         return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
 
     def predict_pool(
@@ -412,7 +503,7 @@ class LearnerView:
         found = self.candidates.predict_shards(self.model, level, executor, progress)
         return write_predictions(to, found, force=force)
 
-    def watch(self, X: Any) -> TrackedPoints:
+    def watch(self, X: Any, quantity: str | None = None) -> TrackedPoints:
         """Keep the predictions at other points up to date, such as those of a test set.
 
         The same as `model.predict(X)` after every label, without computing it anew.
@@ -421,10 +512,12 @@ class LearnerView:
         ----------
         X : array (N, d) or frame
             The points, with the inputs of the pool.
+        quantity : str or None
+            Which quantity, a number; None: the only one.
 
         Returns
         -------
-        Watch
+        TrackedPoints
             With `predict()`, mean and sd (N,) of f, and `log_predictive_density(y)`.
 
         Examples
@@ -440,7 +533,7 @@ class LearnerView:
         >>> bool(np.abs(mean - np.sin([0.7, 2.2])).max() < 0.05)
         True
         """
-        return TrackedPoints(self._beliefs, self.candidates.like(X), lambda: self._state.view())
+        return TrackedPoints(self._beliefs, self.candidates.like(X), lambda: self._view(quantity))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to one file, without pickle; `load` reads it.
@@ -453,16 +546,15 @@ class LearnerView:
         """
         from weal.formats import learner_file
 
-        state, view = self._state, self._state.view()
-        if view.has_model:  # the experts are spared the settling when it is opened
-            state = view.with_experts(self._beliefs.selected_experts(view))
+        # the experts are not selected again when it is opened
+        state = with_selected_experts(self._state, self._beliefs)
         learner_file.save(state, self._beliefs.memory, path)
 
     def __repr__(self) -> str:
-        return frames.line(self._state.view())
+        return frames.line(self._state)
 
     def _repr_html_(self) -> str:
-        return frames.page(self._state.view())
+        return frames.page(self._state)
 
 
 class ActiveLearner(LearnerView):
@@ -489,13 +581,14 @@ class ActiveLearner(LearnerView):
         0, 1, 2, ...
     id_column : str or None
         The frame's column that holds the ids.
-    target : str or None
-        Name of what is measured, with its unit: "hardness [HV]". A column of that name is no
-        input; labels in it are told.
+    target : str, list of str, or None
+        Name of what is measured, with its unit: "hardness [HV]"; several for several results of a
+        run. A column of that name is no input; labels in it are told.
     features : list of str, or "auto"
         Columns of a frame to use; "auto": all that can be.
     types : dict of column to type, or None
-        What a column is, where we would guess wrong: {"made": "day-first"}.
+        What a column is, where we would guess wrong: {"made": "day-first"}. Of a target: "number",
+        "pass" (yes or no), "pass:ja,nein", "classes:fcc,bcc", "ordered:low,medium,high".
     cost : str, function, or one number for each candidate
         What a label costs: a column, or a function of the row (as an oracle gets it). Scores
         that are an amount or the log of one (those of goals, ivr, mvr, mvr-var, mvr-var-igs, wvar,
@@ -567,7 +660,7 @@ class ActiveLearner(LearnerView):
         *,
         ids: Iterable[Hashable] | None = None,
         id_column: str | None = None,
-        target: str | None = None,
+        target: str | Sequence[str] | None = None,
         features: Any = "auto",
         types: Mapping[str, str] | None = None,
         cost: Any = None,
@@ -584,18 +677,22 @@ class ActiveLearner(LearnerView):
         threads: int | None = None,
         index: str | os.PathLike[str] | None = None,
     ) -> None:
-        columns: dict[str, Any] = {"target": target, "features": features, "types": types}
+        targets = (target,) if isinstance(target, str) else tuple(target or ())
+        of_inputs = {name: one for name, one in (types or {}).items() if name not in targets}
+        columns: dict[str, Any] = {"targets": targets, "features": features, "types": of_inputs}
         executor, progress = choose_executor(scheduler, threads), line_on_stderr()
         folder = None if index is None else Path(index)
         candidates = open_candidates(pool, check_seed(seed), executor, folder, progress)
         if candidates is None:
             candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
         else:
-            _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
+            given = {"ids": ids, "id_column": id_column, "cost": cost, "features": features}
+            _refuse_columns({**given, "types": of_inputs})
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
         settings = settings_of(candidates, model, *chosen, goal, repeats)
         points = None if reference is None else candidates.like(reference)
-        self._state = begin(settings, candidates, points)
+        measured = measured_quantities(candidates.frame, targets, types or {})
+        self._state = begin(settings, candidates, points, measured)
         self._beliefs = PosteriorCache(int(memory), None, executor, progress)
         self._tell_known(0)
 
@@ -679,24 +776,26 @@ class ActiveLearner(LearnerView):
     @overload
     def tell(
         self,
-        ids: Mapping[Any, float],
+        ids: Mapping[Any, Any],
         labels: None = None,
         *,
         noise: ArrayLike | None = None,
         sure: ArrayLike = False,
         replace: bool = False,
         repeat: bool = False,
+        quantity: str | None = None,
     ) -> None: ...
     @overload
     def tell(
         self,
         ids: Hashable | Iterable[Any],
-        labels: ArrayLike,
+        labels: ArrayLike | Mapping[str, Any] | Sequence[Mapping[str, Any]],
         *,
         noise: ArrayLike | None = None,
         sure: ArrayLike = False,
         replace: bool = False,
         repeat: bool = False,
+        quantity: str | None = None,
     ) -> None: ...
     def tell(
         self,
@@ -707,6 +806,7 @@ class ActiveLearner(LearnerView):
         sure: Any = False,
         replace: bool = False,
         repeat: bool = False,
+        quantity: str | None = None,
     ) -> None:
         """Add the label of a candidate, or the labels of several.
 
@@ -716,8 +816,9 @@ class ActiveLearner(LearnerView):
         ----------
         ids : id, list of ids, or dict of id to label
             Whose labels they are; ids need not have been asked.
-        labels : float, list of floats, or None
-            As many as ids; None where `ids` is a dict.
+        labels : float, word, dict, list of them, or None
+            As many as ids; None where `ids` is a dict. A dict has labels by quantity:
+            ``tell(id, {"yield": 82.1, "crystallised": "yes"})``; some may come later.
         noise : float, list of floats, or None
             Standard deviation of what is known of a label's noise, in its units.
         sure : bool, or list of bools
@@ -727,6 +828,8 @@ class ActiveLearner(LearnerView):
             Whether it corrects the label that is there.
         repeat : bool
             Whether it is a second measurement, beside the label that is there.
+        quantity : str or None
+            The quantity of labels that are not in a dict; None: the only one.
 
         Raises
         ------
@@ -748,23 +851,53 @@ class ActiveLearner(LearnerView):
         >>> [(label.name, label.y) for label in learner.labels]
         [(0, 3.5), (2, 4.5), (0, 3.6), (1, 4.1)]
         """
-        if isinstance(ids, Mapping) and labels is None:
-            ids, labels = list(ids), list(ids.values())
-        ids, labels = split_labels(ids, labels)
-        if replace and repeat:
-            raise ValueError("replace corrects a label and repeat adds to it: not both at once")
-        view = self._state.view()
-        rows = [
-            Label(self.candidates.name(given), self.candidates.x(given), y, sd, known)
-            for given, y, sd, known in pairs(view.quantity, ids, labels, noise, sure)
-        ]
-        asked_again = self._state.asked.keys() & view.labels.by_name.keys()
-        dropped, new, confirmed = changes_by_labels(view.labels, rows, replace, repeat, asked_again)
-        if new or confirmed:
-            told = (tuple(new), tuple(dropped), tuple(confirmed))
-            self._apply(LabelsTold(view.quantity.name, *told))
+        options = LabelOptions(noise, sure, replace, repeat, quantity)
+        self._apply(*label_events(self._state, ids, labels, options))
 
-    def tell_points(self, X: Any, y: Any, *, noise: Any = None, sure: Any = False) -> None:
+    def fail(self, name: Hashable, *, accident: bool = False) -> None:
+        """Say that the run of a candidate failed: similar rows are asked less from then on.
+
+        A label that is told later replaces the failure.
+
+        Parameters
+        ----------
+        name : id
+            Which one.
+        accident : bool
+            Whether the failure has nothing to do with the inputs: it teaches nothing, and the
+            candidate is skipped.
+
+        Raises
+        ------
+        ValueError
+            Where the candidate has a label.
+        UnknownId
+            Where the id is not in the pool.
+
+        Examples
+        --------
+        >>> from weal import ActiveLearner
+        >>> learner = ActiveLearner([[0.0], [1.0], [2.0]], n_start=1)
+        >>> learner.tell(0, 3.5)
+        >>> learner.fail(2)
+        >>> learner.ask()
+        1
+        """
+        name = self.candidates.name(name)
+        if accident:
+            self._apply(Skipped(name))
+        elif (event := failure_event(self._state, name)) is not None:
+            self._apply(event)
+
+    def tell_points(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        noise: Any = None,
+        sure: Any = False,
+        quantity: str | None = None,
+    ) -> None:
         """Add labels of points that are not in the pool.
 
         Parameters
@@ -776,6 +909,8 @@ class ActiveLearner(LearnerView):
         noise : float, list of floats, or None
             As in `tell`.
         sure : bool, or list of bools
+            As in `tell`.
+        quantity : str or None
             As in `tell`.
 
         Raises
@@ -792,18 +927,20 @@ class ActiveLearner(LearnerView):
         2
         """
         points = self.candidates.like(np.atleast_2d(X) if np.ndim(X) < 2 and not several(y) else X)
-        quantity = self._state.view().quantity
-        rows = pairs(quantity, range(len(points)), y if several(y) else [y], noise, sure)
+        told = find_told(self._state, quantity)
+        rows = pairs(told, range(len(points)), y if several(y) else [y], noise, sure)
         new = [Label(None, x, *row[1:]) for x, row in zip(points, rows, strict=True)]
-        self._apply(LabelsTold(quantity.name, tuple(new)))
+        self._apply(LabelsTold(told.name, tuple(new)))
 
-    def forget(self, name: Hashable) -> None:
+    def forget(self, name: Hashable, quantity: str | None = None) -> None:
         """Drop the label of a candidate, as if it had never been told; it may be asked again.
 
         Parameters
         ----------
         name : id
             Whose label.
+        quantity : str or None
+            Which label; None: all, a failure included.
 
         Raises
         ------
@@ -813,10 +950,7 @@ class ActiveLearner(LearnerView):
             Where the id is not in the pool.
         """
         name = self.candidates.name(name)
-        view = self._state.view()
-        if name not in view.labels.by_name:
-            raise ValueError(f"{name!r} has no label to forget")
-        self._apply(LabelsTold(view.quantity.name, dropped=(name,)))
+        self._apply(*forget_events(self._state, name, quantity))
 
     def change_goal(self, goal: Goal | str) -> None:
         """Give the labels another goal; rows that were asked stay asked.
@@ -1088,7 +1222,7 @@ class ActiveLearner(LearnerView):
         def remaining(learner: ActiveLearner) -> float | None:
             from weal.learner.best_rows import remaining_gain
 
-            return remaining_gain(learner.state.view(), self._beliefs)
+            return remaining_gain(lead_view(learner.state), self._beliefs)
 
         limits = run.RunLimits(stop, patience, least_gain, remaining)
         return run.run(self, measures, n, callback, limits, progress)
@@ -1135,11 +1269,12 @@ class ActiveLearner(LearnerView):
         return cls.of(state, PosteriorCache(memory))
 
     def _tell_known(self, start: int) -> None:
-        if known := self.candidates.labels_in_table(start):
-            self.tell(known)
+        for quantity, known in self.candidates.labels_in_table(self._state.measured, start):
+            self.tell(known, quantity=quantity)
 
-    def _apply(self, event: Event) -> None:
-        self._state = apply(self._state, event)
+    def _apply(self, *events: Event) -> None:
+        """Apply all events, or none where one of them cannot be."""
+        self._state = reduce(apply, events, self._state)
 
 
 def _refuse_columns(given: Mapping[str, Any]) -> None:

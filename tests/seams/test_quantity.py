@@ -223,7 +223,8 @@ def test_words_are_judged_by_a_prediction_only(quantity):
 def test_each_part_has_a_label_for_each_label(quantity):
     parts = quantity.parts()
     assert len({part.name for part in parts}) == len(parts)
-    assert parts == (quantity,) or all(part.is_binary for part in parts)
+    assert parts[0] == quantity or all(part.is_binary for part in parts)
+    assert all(part.is_binary for part in parts[1:])
     for code in range(len(quantity.words)):
         labels = quantity.part_labels(float(code))
         assert len(labels) == len(parts)

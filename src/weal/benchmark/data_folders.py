@@ -97,7 +97,7 @@ def _read(path: Path, name: str, shape: tuple[int, ...]) -> Array | None:
     if not path.exists():
         return None
     try:
-        array = archive.read(path, kind=f"cached {name}")[1]["array"]
+        array = archive.read(path, f"cached {name}")[1]["array"]
         if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"it holds {array.dtype} of shape {array.shape}, not {shape}")
     except (OSError, ValueError, KeyError) as error:

@@ -31,8 +31,9 @@ from weal.goals.grammar import parse_goal
 from weal.learner import events as happened
 from weal.learner.config import is_auto, resolve_acquisition
 from weal.learner.labels import Label
-from weal.learner.state import QuantityState, QuantityView, State
+from weal.learner.state import QuantityView, State, measure
 from weal.learner.transitions import apply
+from weal.quantities.kinds import WORKED
 from weal.quantities.number import LARGEST_LABEL
 from weal.store.events import Event
 
@@ -60,8 +61,8 @@ def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Rep
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
     goal = settings.get("goal", "learn")
     learner = ActiveLearner(pool.upto(first), model, acquisition, goal=goal, repeats=False, **own)
-    measured = {name: QuantityState(one.quantity) for name, one in ledger.quantities.items()}
-    state = replace(learner.state, quantities=measured)
+    measured = [one.quantity for name, one in ledger.quantities.items() if name != WORKED]
+    state = measure(learner.state, measured)
     return replay_new_events(Replay(state, acquisition, model), events, pool)
 
 
@@ -181,9 +182,9 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
 
 
 def _training_label(view: QuantityView, label: LedgerLabel) -> Label:
-    """The label as the model of its quantity sees it, with the inputs of its row."""
-    y, noise = view.quantity.to_model(float(label.y)), float(label.noise or 0.0)
-    return Label(label.id, view.candidates.x(label.id), y, noise, label.sure)
+    """The label with the inputs of its row."""
+    x = view.candidates.x(label.id)
+    return Label(label.id, x, float(label.y), float(label.noise or 0.0), label.sure)
 
 
 def _check_size(labels: Sequence[Label]) -> None:

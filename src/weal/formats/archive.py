@@ -13,7 +13,7 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -69,12 +69,12 @@ def may_replace(path: Path) -> bool:
     return not start or (start[:4] == b"PK\3\4" and start[30:] == _HEADER_FILE.encode())
 
 
-def read(path: FilePath, kind: str) -> tuple[Header, Arrays]:
-    """Header and arrays of a file of that kind; UnreadableFile when it is anything else."""
+def read(path: FilePath, *kinds: str) -> tuple[Header, Arrays]:
+    """Header and arrays of a file of these kinds; UnreadableFile when it is anything else."""
     with open(path, "rb") as file:  # a path that is missing or not for us raises its own error
         try:
             with zipfile.ZipFile(file) as bundle:
-                return _read_bundle(path, bundle, kind)
+                return _read_bundle(path, bundle, kinds)
         except UnreadableFile:
             raise
         except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError) as error:
@@ -84,9 +84,11 @@ def read(path: FilePath, kind: str) -> tuple[Header, Arrays]:
             ) from error
 
 
-def _read_bundle(path: FilePath, bundle: zipfile.ZipFile, kind: str) -> tuple[Header, Arrays]:
+def _read_bundle(
+    path: FilePath, bundle: zipfile.ZipFile, kinds: Sequence[str]
+) -> tuple[Header, Arrays]:
     members = {info.filename: info for info in bundle.infolist()}
-    header = _read_header(path, bundle, members, kind)
+    header = _read_header(path, bundle, members, kinds)
     arrays = {
         name.removesuffix(".npy"): _read_array(path, bundle, info)
         for name, info in members.items()
@@ -101,7 +103,10 @@ def _read_bundle(path: FilePath, bundle: zipfile.ZipFile, kind: str) -> tuple[He
 
 
 def _read_header(
-    path: FilePath, bundle: zipfile.ZipFile, members: Mapping[str, zipfile.ZipInfo], kind: str
+    path: FilePath,
+    bundle: zipfile.ZipFile,
+    members: Mapping[str, zipfile.ZipInfo],
+    kinds: Sequence[str],
 ) -> Header:
     if _HEADER_FILE not in members:
         raise UnreadableFile(
@@ -125,8 +130,8 @@ def _read_header(
             f"{path} was written by weal {header.get('weal_version')} in format {version}, which "
             "was never released; open it with weal 0.2.0 and save it again"
         )
-    if header.get("kind") != kind:
-        raise UnreadableFile(f"{path} holds a {header.get('kind')}, not a {kind}")
+    if header.get("kind") not in kinds:
+        raise UnreadableFile(f"{path} holds a {header.get('kind')}, not a {kinds[0]}")
     return header
 
 

@@ -145,6 +145,7 @@ def _pack_memory(pool: MemoryCandidates) -> tuple[Header, Arrays]:
         "inputs": None if pool.columns is None else [id_to_json(name) for name in pool.columns],
         "plan": None if pool.plan is None else pool.plan.to_json(),
         "target": pool.target,
+        "targets": list(pool.targets),  # not in files of weal 0.2
         "cost_by": pool.cost_by if isinstance(pool.cost_by, str) else None,
     }
     return _header(pool) | more, arrays
@@ -190,8 +191,9 @@ def unpack_candidates(header: Header, arrays: Arrays) -> Candidates:
         raise ValueError(f"its mask has {len(present)} entries for {len(pool)} candidates")
     if cost is not None and (cost.shape != present.shape or not (cost > 0.0).all()):
         raise ValueError("its costs are not one number above 0 for each candidate")
-    target, by = header.get("target"), header.get("cost_by")
-    return replace(pool, present=present, target=target, cost=cost, cost_by=by)
+    first, by = header.get("target"), header.get("cost_by")
+    targets = tuple(header.get("targets", [] if first is None else [first]))
+    return replace(pool, present=present, targets=targets, cost=cost, cost_by=by)
 
 
 def _inputs(header: Header, table: object) -> Inputs:

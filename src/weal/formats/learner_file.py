@@ -36,11 +36,20 @@ from weal.learner.config import (
     settings_of,
 )
 from weal.learner.labels import Label, Labels
-from weal.learner.state import LearnerConfig, QuantityState, SelectionPoint, State
-from weal.quantities.kinds import find_quantity, quantity_from_json, quantity_of_column
+from weal.learner.state import (
+    LearnerConfig,
+    QuantityState,
+    SelectionPoint,
+    State,
+    part_parameters,
+)
+from weal.model.parameters import parameters_of
+from weal.quantities.kinds import WORKED, quantity_from_json, quantity_of_column
 from weal.quantities.protocol import Quantity, QuantityBody
 
 LEARNER_KIND = "ActiveLearner"
+JOINT_LEARNER_KIND = "ActiveLearner of several quantities"
+_PART_PREFIX = "part{}_"  # prefix of arrays of the n-th part; the first one has none
 _EXPERTS_PREFIX = "experts_"  # prefix of arrays of the experts
 _SELECTION_ARRAYS = ("settled_x", "settled_y", "settled_noise")  # labels of the last selection
 _TRUSTED_ARRAY = "settled_sure"  # the trusted ones; no array: none
@@ -48,11 +57,14 @@ _SETTINGS = ("eta", "score_scaling", "n_start", "seed")
 
 
 def save(state: State, memory: int, path: FilePath) -> None:
-    """Write the state."""
+    """Write the state.
+
+    A learner of several parts is another kind of file, which weal 0.2 refuses: it would take the
+    first part for all.
+    """
     settings = state.settings
     pool, arrays = candidates_file.pack_candidates(state.candidates)
-    own = find_quantity(state.quantities)
-    selection, more = _pack_selection(own.selection, state.candidates.n_inputs)
+    first, *others = state.quantities.values()
     header = {
         "pool": pool,
         "acquisition": list(settings.functions),
@@ -63,29 +75,45 @@ def save(state: State, memory: int, path: FilePath) -> None:
         "by_goal": settings.by_goal,
         "repeats": settings.repeats,
         "memory": memory,
-        "quantity": own.quantity.to_json(),  # not in files of weal 0.2
-        "label_ids": [id_to_json(label.name) for label in own.labels],
         "asked": [[id_to_json(name), row] for name, row in state.asked.items()],
         "skipped": [id_to_json(name) for name in state.skipped],
         "batch": [id_to_json(name) for name in state.batch],
         "weighed": state.weighed,
         "history": [_finite({**row, "id": id_to_json(row["id"])}) for row in state.history],
         "params": model_file.pack_params(settings.parameters.to_dict()),
+    }
+    arrays |= _arrays(state)
+    kind = LEARNER_KIND
+    for n, part in enumerate((first, *others)):
+        body, more = _pack_part(part, state.candidates.n_inputs)
+        if n == 0:
+            header |= body
+        else:
+            header.setdefault("others", []).append(body)
+        arrays |= add_prefix(_PART_PREFIX.format(n) if n else "", more)
+    if others or len(state.measured) > 1 or state.measured[0] != first.quantity:
+        kind = JOINT_LEARNER_KIND
+        header["measured"] = [one.to_json() for one in state.measured]
+    archive.write(path, kind, header, arrays)
+
+
+def _pack_part(part: QuantityState, d: int) -> tuple[Header, Arrays]:
+    """The labels and the selection point of a part."""
+    selection, arrays = _pack_selection(part.selection, d)
+    X, y, noise = part.labels.arrays()
+    arrays |= {"label_x": X.reshape(len(y), d), "label_y": y, "label_noise": noise}
+    if (sure := part.labels.sure()).any():
+        arrays["label_sure"] = sure
+    header = {
+        "quantity": part.quantity.to_json(),  # not in files of weal 0.2
+        "label_ids": [id_to_json(label.name) for label in part.labels],
         "settlement": selection,
     }
-    archive.write(path, LEARNER_KIND, header, {**arrays, **more, **_arrays(state, own.labels)})
+    return header, arrays
 
 
-def _arrays(state: State, labels: Labels) -> Arrays:
-    X, y, noise = labels.arrays()
-    arrays: Arrays = {
-        "label_x": X.reshape(len(y), state.candidates.n_inputs),
-        "label_y": y,
-        "label_noise": noise,
-        "log_omega": state.log_omega,
-    }
-    if (sure := labels.sure()).any():
-        arrays["label_sure"] = sure
+def _arrays(state: State) -> Arrays:
+    arrays: Arrays = {"log_omega": state.log_omega}
     if state.reference is not None:
         arrays["reference"] = state.reference
     if state.settings.validation is not None:
@@ -116,7 +144,7 @@ def load(
     cost: CostFunction | None = None,
 ) -> tuple[State, int]:
     """The state that `save` wrote, and the memory limit of its learner."""
-    header, arrays = archive.read(path, LEARNER_KIND)
+    header, arrays = archive.read(path, LEARNER_KIND, JOINT_LEARNER_KIND)
     if _has_earlier_auto(header, acquisition):
         header, arrays = _with_auto(header, arrays, path)
     chosen = _resolve_acquisition(header.get("acquisition", []), header.get("own", []), acquisition)
@@ -176,13 +204,11 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
     by_goal = header.get("by_goal", header["acquisition"] == [DEFAULT_ACQUISITION])
     settings = dataclasses.replace(settings, by_goal=_truth(by_goal))
     reference = arrays.get("reference")
-    quantity = _quantity(header.get("quantity"), candidates.target)
-    labels = _labels(header["label_ids"], arrays)
-    selection = _unpack_selection(header["settlement"], params, arrays)
+    parts = _unpack_parts(header, arrays, params, candidates.target)
     state = State(
         settings=settings,
         candidates=candidates,
-        quantities={quantity.name: QuantityState(quantity, labels, selection)},
+        quantities={one.quantity.name: one for one in parts},
         log_omega=_weights(settings, arrays["log_omega"]),
         weighed=_truth(header["weighed"]),
         asked={id_from_json(name): int(row) for name, row in header["asked"]},
@@ -190,9 +216,35 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
         batch=tuple(id_from_json(name) for name in header["batch"]),
         reference=None if reference is None else candidates.like(reference),
         history=tuple(_unfinite(row) for row in header["history"]),
+        measured=_measured(header, parts),
     )
     _check(state)
     return state
+
+
+def _unpack_parts(
+    header: Header, arrays: Arrays, params: Header, target: str | None
+) -> list[QuantityState]:
+    """The parts of the learner, in their order."""
+    found = []
+    for n, body in enumerate([header, *header.get("others", [])]):
+        own = with_prefix(_PART_PREFIX.format(n), arrays) if n else arrays
+        quantity = _quantity(body.get("quantity"), target)
+        labels = _labels(body["label_ids"], own)
+        selection = _unpack_selection(body["settlement"], quantity, params, own)
+        found.append(QuantityState(quantity, labels, selection))
+    return found
+
+
+def _measured(header: Header, parts: list[QuantityState]) -> tuple[Quantity, ...]:
+    """The measured quantities; a file of one part has that one."""
+    if "measured" not in header:
+        return (parts[0].quantity,)
+    measured = tuple(quantity_from_json(body) for body in header["measured"])
+    wanted = {part.name for one in measured for part in one.parts()}
+    if not measured or wanted != {one.quantity.name for one in parts} - {WORKED}:
+        raise ValueError("its quantities are not those that have labels")
+    return measured
 
 
 def _quantity(body: QuantityBody | None, target: str | None) -> Quantity:
@@ -224,14 +276,17 @@ def _labels(ids: list[Json], arrays: Arrays) -> Labels:
     return Labels().after([], told)
 
 
-def _unpack_selection(kept: Header | None, params: Header, arrays: Arrays) -> SelectionPoint | None:
+def _unpack_selection(
+    kept: Header | None, quantity: Quantity, params: Header, arrays: Arrays
+) -> SelectionPoint | None:
     if kept is None:
         return None
     X, y, noise = (arrays[name] for name in _SELECTION_ARRAYS)
     experts = None
     if kept["experts"] is not None:
         own = with_prefix(_EXPERTS_PREFIX, arrays)
-        experts = model_file.unpack_experts(params, kept["experts"], own)
+        of_part = part_parameters(parameters_of(params, X.shape[1]), quantity).to_dict()
+        experts = model_file.unpack_experts(of_part, kept["experts"], own)
     scaling, counts = model_file.scaling_from_arrays(arrays), (int(kept["n"]), kept["together"])
     return SelectionPoint(scaling, (X, y, noise), *counts, experts, arrays.get(_TRUSTED_ARRAY))
 

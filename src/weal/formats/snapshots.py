@@ -36,7 +36,7 @@ def experts_fingerprint(view: QuantityView) -> str:
     if selection is None:
         return ""
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
-    known = [*versions, platform.machine(), repr(view.settings.parameters), selection.n]
+    known = [*versions, platform.machine(), repr(view.parameters), selection.n]
     found = blake2b(json.dumps(known).encode(), digest_size=32)
     for part in (*asdict(selection.scaling).values(), *selection.labels, selection.trusted):
         numbers = np.asarray([] if part is None else part, dtype=np.float64)
@@ -62,7 +62,7 @@ def unpack_experts_snapshot(data: bytes | None, view: QuantityView) -> TrainedEn
         if not plain or plain.get("of") != experts_fingerprint(view):
             return None
         arrays = {name: array_from_json(array) for name, array in plain["arrays"].items()}
-        params = view.settings.parameters.to_dict()
+        params = view.parameters.to_dict()
         return model_file.unpack_experts(params, plain["experts"], arrays)
     except BROKEN:
         return None

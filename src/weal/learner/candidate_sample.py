@@ -68,13 +68,13 @@ def best_share(n: int) -> float:
 
 def with_compared_candidates(state: State, beliefs: PosteriorCache, wanted: int) -> State:
     """The state with only the candidates that one ask compares."""
-    view = state.view()
-    n = None
-    if view.has_model and _is_large(view):
-        n = comparison_size(view, beliefs.model(view))
-    if n is None:
+    large = [state.view(name) for name in state.quantities]
+    large = [view for view in large if view.has_model and _is_large(view)]
+    sizes = [(comparison_size(view, beliefs.model(view)), view) for view in large]
+    found = [(n, view) for n, view in sizes if n is not None]
+    if not found:
         return state
-    few = _with_sample(view, n)
+    few = _with_sample(*min([(view, n) for n, view in found], key=lambda one: one[1]))
     return state if few.free().sum() < wanted else few
 
 

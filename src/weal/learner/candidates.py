@@ -24,6 +24,7 @@ from weal.errors import UnknownId
 from weal.learner.pools.protocol import Pool, PoolContext
 from weal.model.model import Model
 from weal.progress import Progress
+from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor
 from weal.tables.plan import TablePlan
 
@@ -73,7 +74,11 @@ class Candidates(Protocol):
 
     @property
     def target(self) -> str | None:
-        """Name of the measured column, where it is known."""
+        """Name of the first measured column, where it is known."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the measured columns, where they are known."""
 
     @property
     def cost(self) -> Array | None:  # (U,)
@@ -152,8 +157,10 @@ class Candidates(Protocol):
     def new_inputs(self, start: int) -> Array | None:
         """Inputs from a position on; None where scoring passes check them."""
 
-    def labels_in_table(self, start: int = 0) -> dict[Hashable, float]:
-        """Labels in the target column of the pool, from a position on."""
+    def labels_in_table(
+        self, quantities: Sequence[Quantity], start: int = 0
+    ) -> list[tuple[str, dict[Hashable, object]]]:
+        """Labels in the columns of quantities, from a position on: (quantity, label by id)."""
 
     def with_cost_function(self, cost: Cost) -> "Candidates":
         """The candidates with a way to find the costs of those that are added."""

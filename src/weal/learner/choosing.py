@@ -41,11 +41,10 @@ from weal.core.paper.adaptive_acquisition import (
 from weal.core.scaling import Scaling, location_scale
 from weal.learner.candidate_sample import with_compared_candidates
 from weal.learner.events import Asked, Reason, Released
+from weal.learner.joint_scores import is_joint, joint_shortlist, pool_scores, scored_views
 from weal.learner.pools.protocol import (
     Combine,
-    PendingPosterior,
     PoolScores,
-    ScorePass,
     SingleScore,
 )
 from weal.learner.posterior_cache import PosteriorCache
@@ -59,14 +58,14 @@ Free = NDArray[np.bool_]
 
 def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
     """The event for the next query; `opens`: it begins a batch."""
-    free, view = state.free(1), state.view()
-    if not view.has_model:
+    free, views = state.free(1), scored_views(state)
+    if not views:
         n = _start(state, free)
         return Asked(state.candidates.ids[n], Reason("start"), opens=opens)
-    log_omega, scores = None, None
+    view, log_omega, scores = views[0], None, None
     if len(state.settings.functions) > 1 and not state.weighed:
-        scores = _scores(state, beliefs.posterior(view), free, state.n_labels)
-        log_omega = _updated_log_weights(view, beliefs, scores)
+        scores = pool_scores(state, beliefs, free, state.n_labels, pending=False)
+        log_omega = _updated_log_weights(views, beliefs, scores)
     if (doubted := _find_doubted(view, beliefs)) is not None:
         return _repeat(view, beliefs, doubted, "doubted", opens)
     if scores is None or state.asked:
@@ -169,33 +168,25 @@ def _rows_in_question(view: QuantityView, beliefs: PosteriorCache) -> NDArray[np
 def scores_of(state: State, beliefs: PosteriorCache) -> PoolScores:
     """The scores that choose the next candidate."""
     step = state.n_labels + len(state.asked)
-    return _scores(state, beliefs.pending_posterior(state.view()), state.free(), step)
-
-
-def _scores(state: State, posterior: PendingPosterior, free: Free, step: int) -> PoolScores:
-    """The scores of all acquisition functions in use."""
-    key, functions = (state.settings.seed, step), state.settings.functions
-    pool = state.candidates
-    asked = ScorePass(
-        posterior.ens, functions, posterior.X, posterior.y, key, free, pool.ids, pool.cost
-    )
-    asked = replace(asked, targets=posterior.targets, order=posterior.order, units=posterior.units)
-    if not pool.in_shards and not pool.present.all():
-        asked = replace(asked, present=pool.present)
-    return posterior.pool.score(asked)
+    return pool_scores(state, beliefs, state.free(), step, pending=True)
 
 
 def _updated_log_weights(
-    view: QuantityView, beliefs: PosteriorCache, scores: PoolScores
+    views: Sequence[QuantityView], beliefs: PosteriorCache, scores: PoolScores
 ) -> Array:  # (K,)
-    """Log weights of the functions after the losses of their picks."""
-    K = len(view.settings.functions)
+    """Log weights of the functions after the losses of their picks, the mean over the parts."""
+    state = views[0].state
     # [1, eq:AF_k, alg:2 line 5, alg:2 line 6]
-    picks = [scores.best(SingleScore(k)).position for k in range(K)]
+    picks = [scores.best(SingleScore(k)).position for k in range(len(state.settings.functions))]
     each = sorted(set(picks))
-    losses = dict(zip(each, _losses(view, beliefs, each).tolist(), strict=True))
+    judges = [view for view in views if not view.quantity.is_binary]
+    if state.settings.validation is not None:  # labels of the first quantity
+        judges = judges[:1]
+    paid = sum([_losses(view, beliefs, each) for view in judges], np.zeros(len(each)))
+    mean = paid / max(len(judges), 1)
+    losses = dict(zip(each, mean.tolist(), strict=True))
     paid = np.array([losses[n] for n in picks])
-    return update_log_weights(view.state.log_omega, paid, view.settings.eta)  # [1, alg:2 line 11]
+    return update_log_weights(state.log_omega, paid, state.settings.eta)  # [1, alg:2 line 11]
 
 
 def _losses(view: QuantityView, beliefs: PosteriorCache, at: Sequence[int]) -> Array:
@@ -287,7 +278,9 @@ SAMPLE_SHORTLIST = 4096
 def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> list[Asked]:
     """The events for n more queries; `opens`: they begin a batch."""
     found: list[Asked] = []
-    in_shards = state.candidates.in_shards and state.view().has_model
+    if state.candidates.in_shards and is_joint(state):
+        return _from_joint_shortlist(state, beliefs, wanted, opens)
+    in_shards = state.candidates.in_shards and bool(scored_views(state))
     state = with_compared_candidates(state, beliefs, wanted)
     while len(found) < wanted and (opens or not in_shards):
         event = next_query(state, beliefs, opens)
@@ -295,6 +288,32 @@ def queries(state: State, beliefs: PosteriorCache, wanted: int, opens: bool) -> 
         state, opens = apply(state, event), False
     left = wanted - len(found)
     return [*found, *_from_shortlist(state, beliefs, left)] if left else found
+
+
+def _from_joint_shortlist(
+    state: State, beliefs: PosteriorCache, wanted: int, opens: bool
+) -> list[Asked]:
+    """The events for queries of a pool in files, by several models: from a shortlist in memory."""
+    state.free(wanted)
+    found = list[Asked]()
+    while len(found) < wanted:
+        few = state.candidates.subset(joint_shortlist(state, beliefs))
+        now = replace(with_selected_experts(state, beliefs), candidates=few)
+        own = PosteriorCache(beliefs.memory)
+        for _ in range(min(wanted - len(found), int(now.free(1).sum()))):
+            event = next_query(now, own, opens)
+            found.append(event)
+            now, state, opens = apply(now, event), apply(state, event), False
+    return found
+
+
+def with_selected_experts(state: State, beliefs: PosteriorCache) -> State:
+    """The state with the experts of each part, which are not selected again then."""
+    for name in state.quantities:
+        view = state.view(name)
+        if view.has_model:
+            state = view.with_experts(beliefs.selected_experts(view))
+    return state
 
 
 def _from_shortlist(state: State, beliefs: PosteriorCache, wanted: int) -> list[Asked]:
@@ -333,6 +352,5 @@ def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
         reference = candidates.target_inputs(seed, N_TARGET_POINTS)
     elif reference is None:
         _, reference = candidates.sample(seed)
-    view = state.view()
-    known = view.with_experts(beliefs.selected_experts(view))
+    known = with_selected_experts(state, beliefs)
     return replace(known, candidates=few, reference=reference)

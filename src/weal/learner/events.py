@@ -42,12 +42,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelsTold:
-    """Labels of a quantity were added, dropped or confirmed."""
+    """Labels of a quantity were added, dropped or confirmed.
+
+    A failed run is the label 0 of the quantity "worked"; `dropped` withdraws it.
+    """
 
     quantity: str  # its name
-    labels: tuple[Label, ...] = ()
+    labels: tuple[Label, ...] = ()  # as users tell them: y is a number, or the code of a word
     dropped: tuple[Hashable, ...] = ()
-    confirmed: tuple[Label, ...] = ()  # labels told before that are called sure now
+    confirmed: tuple[Label, ...] = ()  # labels of its first part that are called sure now
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,7 +13,7 @@ frame, [[20.0, 3.0]]     rows: a frame, or anything of two dimensions
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,23 +22,26 @@ from weal.core.arrays import Array
 from weal.errors import UnknownId
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, Candidates
 from weal.learner.history import History, pandas
+from weal.learner.label_entry import told_labels
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.state import QuantityView, State
+from weal.learner.quantity_predictions import predict_inputs
+from weal.learner.state import State
+from weal.quantities.protocol import Quantity
 from weal.tables.frames import as_frame, plain_id
 from weal.text import facts_html
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Columns = dict[str, Any]  # of a table, by name
 IdCells = list[Hashable] | NDArray[np.object_]  # the ids of a table
 LEARNER_TABLES = ("labels", "predictions", "candidates", "history")
 INTERVAL_LEVEL = 0.9  # of the intervals
 PREDICTION_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
 
 
-def frame(view: QuantityView, beliefs: PosteriorCache, what: str = "labels") -> "pd.DataFrame":
+def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> "pd.DataFrame":
     """One of LEARNER_TABLES as a pandas frame."""
-    state = view.state
     if what not in LEARNER_TABLES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(LEARNER_TABLES)}")
     if what in ("predictions", "candidates"):
@@ -47,7 +50,7 @@ def frame(view: QuantityView, beliefs: PosteriorCache, what: str = "labels") -> 
         return History(state.history).to_frame()
     if what == "candidates":
         return _candidates(state)
-    made = _labels(view) if what == "labels" else _predictions(view, beliefs)
+    made = _labels(state) if what == "labels" else _predictions(state, beliefs)
     return pandas().DataFrame(made)
 
 
@@ -61,39 +64,80 @@ def _refuse_many(state: State, what: str) -> None:
         )
 
 
-def _labels(view: QuantityView) -> dict[str, IdCells | Array]:
-    labels, shown = view.labels, view.quantity.from_model
+def _labels(state: State) -> Columns:
+    """The labels; of several quantities or words, with the quantity and the label as told."""
+    if len(state.measured) == 1 and not state.measured[0].words:
+        labels = told_labels(state, state.measured[0])
+        return {
+            "id": object_cells([label.name for label in labels]),
+            "label": np.array([label.y for label in labels]),
+            "noise": np.array([label.noise for label in labels]),
+        }
+    rows = [(one, label) for one in state.measured for label in told_labels(state, one)]
+    shown = [_shown_label(quantity, label.y) for quantity, label in rows]
     return {
-        "id": object_cells([label.name for label in labels]),
-        "label": np.array([shown(label.y) for label in labels]),
-        "noise": np.array([label.noise for label in labels]),
+        "id": object_cells([label.name for _, label in rows]),
+        "quantity": [quantity.name for quantity, _ in rows],
+        "label": np.array(shown, dtype=object),
+        "noise": np.array([label.noise for _, label in rows]),
     }
 
 
-def _predictions(
-    view: QuantityView, beliefs: PosteriorCache
-) -> dict[str, IdCells | Array | NDArray[np.bool_]]:
-    pool, model = view.candidates, beliefs.model(view)
+def _shown_label(quantity: Quantity, label: float) -> object:
+    """A label as users tell it: a number, or a word."""
+    return quantity.format(label) if quantity.words else label
+
+
+def _predictions(state: State, beliefs: PosteriorCache) -> Columns:
+    """The predictions of all quantities; the columns of several begin with the quantity."""
+    pool = state.candidates
     at = np.flatnonzero(pool.present)
+    ids = [pool.ids[n] for n in at.tolist()]
+    table: Columns = {"id": object_cells(ids)}
+    for one in state.measured:
+        found = _quantity_columns(state, beliefs, one, at)
+        known = _mean_labels(state, one)
+        found["labelled"] = np.array([name in known for name in ids], dtype=bool)
+        missing = None if one.words else np.nan
+        found["label"] = np.array(
+            [known.get(name, missing) for name in ids], dtype=object if one.words else np.float64
+        )
+        start = f"{one.name} " if len(state.measured) > 1 else ""
+        table |= {f"{start}{name}": cells for name, cells in found.items()}
+    return table
+
+
+def _mean_labels(state: State, quantity: Quantity) -> dict[Hashable, object]:
+    """The mean of the labels of each row; of words, the last one."""
+    rows = told_labels(state, quantity).by_name.items()
+    if quantity.words:
+        return {name: quantity.format(several[-1].y) for name, several in rows}
+    return {name: float(np.mean([one.y for one in several])) for name, several in rows}
+
+
+def _quantity_columns(
+    state: State, beliefs: PosteriorCache, quantity: Quantity, at: NDArray[np.intp]
+) -> Columns:
+    """Predictions of a quantity for the candidates `at`, in columns."""
+    if not state.view(quantity.parts()[0].name).has_model and len(state.measured) > 1:
+        return {}  # not measured enough yet
+    pool, model_rows = state.candidates, len(at)
     parts = [
-        model.summary(X, INTERVAL_LEVEL, len(at))
+        predict_inputs(state, beliefs, quantity, X, INTERVAL_LEVEL, model_rows)
         for X in (
             pool.inputs_at(at[n : n + PREDICTION_BLOCK_ROWS])
-            for n in range(0, len(at), PREDICTION_BLOCK_ROWS)
+            for n in range(0, max(model_rows, 1), PREDICTION_BLOCK_ROWS)
         )
     ]
-    mean, sd, low, high = np.concatenate([np.zeros((4, 0)), *parts], axis=1)
-    ids = [pool.ids[n] for n in at.tolist()]
-    known = view.mean_labels()
-    return {
-        "id": object_cells(ids),
-        "mean": mean,
-        "sd": sd,
-        "low": low,
-        "high": high,
-        "labelled": np.array([name in known for name in ids], dtype=bool),
-        "label": np.array([known.get(name, np.nan) for name in ids]),
-    }
+    columns: Columns = {}
+    for name in ("mean", "sd", "low", "high"):
+        cells = [getattr(part, name) for part in parts]
+        if all(one is not None for one in cells):
+            columns[name] = np.concatenate(cells)
+    for k, word in enumerate(quantity.words):
+        each = [part.probabilities[:, k] for part in parts if part.probabilities is not None]
+        columns[f"P({word})"] = np.concatenate(each)
+    return columns
 
 
 def _candidates(state: State) -> "pd.DataFrame":
@@ -117,43 +161,50 @@ def object_cells(ids: list[Hashable]) -> IdCells:
 _MAX_NAME_LETTERS = 60  # letters of the names that are shown
 
 
-def line(view: QuantityView) -> str:
+def line(state: State) -> str:
     """The learner in one line.
 
     >>> from weal import ActiveLearner
     >>> ActiveLearner([[1.0, 2.0], [3.0, 4.0]], target="yield [%]")
     <ActiveLearner: 2 candidates, 2 inputs, 0 labels of yield [%], no model before 5>
     """
-    found, state = facts(view), view.state
+    found = facts(state)
     parts = [f"{found['candidates']} candidates", str(found["inputs"])]
-    labels = "1 label" if len(view.labels) == 1 else f"{len(view.labels)} labels"
-    parts.append(labels + (f" of {view.quantity.column}" if view.quantity.column else ""))
-    parts += [f"{found[name]} {name}" for name in ("asked", "skipped") if found[name]]
-    if not view.has_model:
+    for one in state.measured:
+        n = len(state.quantities[one.parts()[0].name].labels)
+        labels = "1 label" if n == 1 else f"{n} labels"
+        parts.append(labels + (f" of {one.column}" if one.column else ""))
+    parts += [f"{found[name]} {name}" for name in ("failed", "asked", "skipped") if found[name]]
+    if not _has_model(state):
         parts.append(f"no model before {state.settings.n_start}")
     return f"<ActiveLearner: {', '.join(parts)}>"
 
 
-def page(view: QuantityView) -> str:
+def page(state: State) -> str:
     """The learner as HTML."""
-    target = view.quantity.column
+    target = ", ".join(one.column for one in state.measured if one.column)
     title = "ActiveLearner" + (f": {target}" if target else "")
-    return facts_html(title, {name: one for name, one in facts(view).items() if one != 0})
+    return facts_html(title, {name: one for name, one in facts(state).items() if one != 0})
 
 
-def facts(view: QuantityView) -> dict[str, str | int]:
+def _has_model(state: State) -> bool:
+    return any(one.selection is not None for one in state.parts.values())
+
+
+def facts(state: State) -> dict[str, str | int]:
     """The facts of a learner, by name."""
-    state, pool, settings = view.state, view.candidates, view.settings
+    pool, settings = state.candidates, state.settings
     shown = ", ".join(pool.input_names[:20])
     inputs = pool.plan.describe() if pool.plan else _input_count(pool.n_inputs)
-    labels = f"{len(view.labels)}"
-    if not view.has_model:
+    labels = f"{state.n_labels}"
+    if not _has_model(state):
         labels += f" of {settings.n_start} before there is a model"
     return {
         "candidates": int(pool.present.sum()),
         "inputs": inputs,
         "named": "" if pool.columns is None else _short(shown),
         "labels": labels,
+        "failed": len([name for name in state.labelled if state.has_failed(name)]),
         "asked": len(state.asked),
         "skipped": len(state.skipped),
         "chooses by": ", ".join(settings.functions),

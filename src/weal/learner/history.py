@@ -11,26 +11,28 @@ A row has:
     score, scores         of the choice, and of each acquisition function
     shares                of each acquisition function in the score of the choice
     mean, std             of f there, as predicted at the query
-    label                 None until it is told
+    label                 None until it is told; where there are several quantities, of the first
+    labels                of the other quantities, by name; only where there are some
     expert_weights        of the model at the query; None: there was no model
     acquisition_weights   at the choice
 
 Rows are values: a label replaces its row.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from weal.learner.events import LabelsTold, Reason, Row
-from weal.quantities.protocol import Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOT_ASKED = Reason("told")
-_SPREAD = {"scores": "score", "shares": "share", "acquisition_weights": "weight"}
+_SPREAD = {
+    "scores": "score", "shares": "share", "acquisition_weights": "weight", "labels": "label",
+}  # fmt: skip
 
 
 class History(list[Row]):
@@ -71,7 +73,7 @@ def _flat(row: Row) -> Row:
     """A row with one column for each acquisition function."""
     plain = {name: value for name, value in row.items() if name not in _SPREAD}
     for part, word in _SPREAD.items():
-        plain |= {f"{word} {name}": value for name, value in row[part].items()}
+        plain |= {f"{word} {name}": value for name, value in row.get(part, {}).items()}
     return plain
 
 
@@ -81,24 +83,35 @@ def add_query(rows: tuple[Row, ...], step: int, name: Hashable, reason: Reason) 
 
 
 def add_labels(
-    rows: tuple[Row, ...],
-    step: int,
-    quantity: Quantity,
-    event: LabelsTold,
-    at: Mapping[Hashable, int],
+    rows: tuple[Row, ...], step: int, first: str, event: LabelsTold, at: Mapping[Hashable, int]
 ) -> tuple[Row, ...]:
-    """The history after labels: in the rows of their queries, or in rows of their own."""
+    """The history after labels: in the rows of their queries, or in rows of their own.
+
+    Labels of the `first` quantity are under "label", others by name under "labels".
+    """
     after, left = list(rows), dict(at)
     for label in event.labels:
-        row, shown = left.pop(label.name, None), quantity.from_model(label.y)
+        row = left.pop(label.name, None)
+        if row is None and event.quantity != first:
+            row = _last_row(after, label.name)
         if row is None:
-            after.append(_row(step, label.name, NOT_ASKED, shown))
+            after.append(_row(step, label.name, NOT_ASKED))
+            row = len(after) - 1
+        if event.quantity == first:
+            after[row] = {**after[row], "label": label.y}
         else:
-            after[row] = {**after[row], "label": shown}
+            others = {**after[row].get("labels", {}), event.quantity: label.y}
+            after[row] = {**after[row], "labels": others}
     return tuple(after)
 
 
-def _row(step: int, name: Hashable, reason: Reason, label: float | None = None) -> Row:
+def _last_row(rows: Sequence[Row], name: Hashable | None) -> int | None:
+    """The place of the last row of an id, to which labels of other quantities belong."""
+    places = range(len(rows) - 1, -1, -1)
+    return next((n for n in places if name is not None and rows[n]["id"] == name), None)
+
+
+def _row(step: int, name: Hashable, reason: Reason) -> Row:
     return {
         "step": step,
         "id": name,
@@ -108,7 +121,7 @@ def _row(step: int, name: Hashable, reason: Reason, label: float | None = None) 
         "shares": dict(reason.shares),
         "mean": reason.mean,
         "std": reason.std,
-        "label": label,
+        "label": None,
         "expert_weights": reason.expert_weights,
         "acquisition_weights": dict(reason.acquisition_weights),
     }

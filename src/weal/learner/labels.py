@@ -27,7 +27,7 @@ class Label:
 
     name: Hashable | None
     x: Array  # (d,)  inputs in the user's units
-    y: float  # as the model of its quantity sees it (`Quantity.to_model`)
+    y: float  # as the model of its part sees it; in an event, as users tell it
     noise: float = 0.0  # sd of what is known of its noise, in units of y
     sure: bool = False  # whether who told it is sure: then it is never taken for an outlier
 
@@ -99,7 +99,7 @@ Row = tuple[Hashable, float, float, bool]  # id, label, noise sd, sure
 def pairs(quantity: Quantity, ids: Any, labels: Any, noise: Any, sure: Any = False) -> list[Row]:
     """(id, label, noise sd, sure) for one id and one label, or for as many of each.
 
-    Labels are those of the quantity, as its model sees them.
+    A label is a number, or the code of a word.
     """
     if not several(labels):
         sd = _noise(0.0 if noise is None else noise, ids)
@@ -129,7 +129,7 @@ def pairs(quantity: Quantity, ids: Any, labels: Any, noise: Any, sure: Any = Fal
 
 
 def _label(quantity: Quantity, value: object, name: object) -> float:
-    return quantity.to_model(quantity.check(_plain(value), name))
+    return quantity.check(_plain(value), name)
 
 
 def _truth(value: object, name: object) -> bool:

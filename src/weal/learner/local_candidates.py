@@ -18,6 +18,7 @@ import numpy as np
 from weal.core.arrays import Array
 from weal.learner.candidate_sample import with_compared_candidates
 from weal.learner.choosing import next_query
+from weal.learner.joint_scores import scored_views
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.learner.transitions import apply
@@ -42,10 +43,9 @@ def local_candidates(
     state: State, beliefs: PosteriorCache, n: int, constraint: Callable[[Any], bool] | None
 ) -> NewCandidates:
     """n candidates near the best ones; ValueError where hardly any satisfies `constraint`."""
-    view = state.view()
-    if not view.has_model:
+    if not scored_views(state):
         raise RuntimeError(
-            f"refine needs a model: {len(view.labels)} of {state.settings.n_start} labels are told"
+            f"refine needs a model: {state.n_labels} of {state.settings.n_start} labels are told"
         )
     pool = state.candidates
     if pool.in_shards:
@@ -151,7 +151,7 @@ def _table(state: State, rows: list[Any]) -> Any:
         return np.array(rows)
     import narwhals as nw
 
-    empty = (pool.target,)
+    empty = pool.targets
     columns = {
         name: [None if name in empty else row[name] for row in rows] for name in pool.frame.columns
     }

@@ -33,6 +33,10 @@ from weal.learner.pools.memory import MemoryPool
 from weal.learner.pools.protocol import PoolContext
 from weal.model.model import Model
 from weal.model.scaled_data import check_distance
+from weal.quantities.declarations import declared_quantity, guess_quantity
+from weal.quantities.kinds import check_distinct, quantity_of_column
+from weal.quantities.protocol import Quantity
+from weal.tables.cells import MISSING_MARKERS
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
 from weal.tables.plan import TablePlan
@@ -53,7 +57,7 @@ class MemoryCandidates:
     frame: "Frame | None" = None  # the narwhals frame that the candidates came in
     id_column: str | None = None
     plan: TablePlan | None = None  # encodes a frame as inputs; None: numbers as they are
-    target: str | None = None  # name of the measured column
+    targets: tuple[str, ...] = ()  # names of the measured columns
     cost: Array | None = None  # (U,)  cost of a label; None: all cost the same
     cost_by: Cost = None  # how the costs of added candidates are found
     samples: dict[int, Sample] = field(default_factory=dict)  # cache, by seed
@@ -63,6 +67,11 @@ class MemoryCandidates:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def target(self) -> str | None:
+        """The name of the first measured column."""
+        return self.targets[0] if self.targets else None
 
     @property
     def n_inputs(self) -> int:
@@ -232,12 +241,18 @@ class MemoryCandidates:
         by = self.cost_by if given is None else given
         return np.concatenate([self.cost, _read_costs(by, read, names)])
 
-    def labels_in_table(self, start: int = 0) -> dict[Hashable, float]:
-        """Labels in the target column of the frame, from a position on."""
-        if self.frame is None or self.target is None or self.target not in self.frame.columns:
-            return {}
-        y = frame_labels(self.frame[start:], self.target).tolist()
-        return {name: one for name, one in zip(self.ids[start:], y, strict=True) if one == one}
+    def labels_in_table(
+        self, quantities: Sequence[Quantity], start: int = 0
+    ) -> list[tuple[str, dict[Hashable, object]]]:
+        """Labels in the columns of quantities, from a position on: (quantity, label by id)."""
+        found: list[tuple[str, dict[Hashable, object]]] = []
+        for one in quantities:
+            if self.frame is None or one.column is None or one.column not in self.frame.columns:
+                continue
+            cells = _label_cells(self.frame[start:], one)
+            known = zip(self.ids[start:], cells, strict=True)
+            found.append((one.name, {name: cell for name, cell in known if cell is not None}))
+        return [(name, labels) for name, labels in found if labels]
 
     def without(self, names: Iterable[Hashable], shards: Iterable[str] = ()) -> "MemoryCandidates":
         """The candidates with these ids marked as removed."""
@@ -277,7 +292,7 @@ def read_candidates(
     ids: Iterable[Hashable] | None = None,
     id_column: str | None = None,
     *,
-    target: str | None = None,
+    targets: Sequence[str] = (),
     features: str | Sequence[str] = "auto",
     types: Mapping[str, str] | None = None,
     cost: CostArgument = None,
@@ -285,12 +300,46 @@ def read_candidates(
     """The candidates of a table, checked; `weal.ActiveLearner` documents the arguments."""
     if pool is None:
         raise ValueError("ActiveLearner needs a pool: one row for each candidate")
-    aside = [name for name in (target, cost) if isinstance(name, str)]
+    aside = [name for name in (*targets, cost) if isinstance(name, str)]
     read = read_inputs(pool, id_column, aside=aside, features=features, types=types)
     made = of_inputs(read, ids, id_column)
     costs = None if cost is None else _read_costs(cost, read, made.ids)
     by = cost if isinstance(cost, str) or callable(cost) else None
-    return replace(made, target=target, cost=costs, cost_by=by)
+    return replace(made, targets=tuple(targets), cost=costs, cost_by=by)
+
+
+def measured_quantities(
+    frame: "Frame | None", targets: Sequence[str], types: Mapping[str, str]
+) -> list[Quantity]:
+    """The quantities in target columns: of the declared types, or by the labels in the pool."""
+    found = []
+    for target in targets:
+        cells = _target_cells(frame, target)
+        declared = types.get(target)
+        found.append(
+            guess_quantity(target, cells) if declared is None
+            else declared_quantity(target, declared, cells)
+        )  # fmt: skip
+    return check_distinct(found or [quantity_of_column(None)])
+
+
+def _target_cells(frame: "Frame | None", target: str) -> list[object]:
+    if frame is None or target not in frame.columns:
+        return []
+    return [None if cell != cell else cell for cell in frame.get_column(target).to_list()]
+
+
+def _is_empty(cell: object) -> bool:
+    return cell is None or (isinstance(cell, str) and cell.strip() in MISSING_MARKERS)
+
+
+def _label_cells(frame: "Frame", quantity: Quantity) -> list[object]:
+    """The labels of a quantity in a frame; None where there is none."""
+    column = str(quantity.column)
+    if quantity.words:
+        return [None if _is_empty(cell) else cell for cell in _target_cells(frame, column)]
+    y = frame_labels(frame, column).tolist()
+    return [None if label != label else label for label in y]
 
 
 def of_inputs(

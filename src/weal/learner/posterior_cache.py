@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array
+from weal.core.extensions import pass_fail
 from weal.core.paper.adaptive_acquisition import ValidationLabels
 from weal.core.paper.feature_gp import apply_step
 from weal.core.protocols import Targets
@@ -44,6 +45,7 @@ from weal.learner.tracked_points import (
     validation_labels,
 )
 from weal.model import scaled_data, training
+from weal.model.class_model import pass_probability, slope_of
 from weal.model.model import Model, in_units
 from weal.model.parameters import Parameters
 from weal.model.scaled_data import check_distance
@@ -93,7 +95,7 @@ def train_initial(
 ) -> CacheEntry:
     """The model, conditioned on the first labels jointly."""
     scale, told = selection.scaling, view.labels.told[: selection.n_joint]
-    initial = _experts(view.settings.parameters, selection, last)
+    initial = _experts(view.parameters, selection, last)
     if told:
         first = view.labels.arrays(0, selection.n_joint)
         sure = view.labels.sure(0, selection.n_joint)
@@ -169,6 +171,7 @@ class PosteriorCache:
         self._snapshots = dict(snapshots or {})
         self._entries: dict[str, CacheEntry] = {}
         self._pending: dict[str, tuple[tuple[int, ...], PendingPosterior]] = {}
+        self._slopes: dict[str, tuple[TrainedEnsemble, float]] = {}
         self._tracked: list[Array] = []
         self._target_points: TargetPoints | None = None
 
@@ -200,7 +203,7 @@ class PosteriorCache:
         posterior = PendingPosterior(
             trained.ensemble, trained.embedding, pool, trained.X, y, units=units
         )
-        if not view.settings.needs_targets:
+        if not view.needs_targets:
             return posterior
         targets, order = self._targets(view)
         return replace(posterior, targets=targets, order=order)
@@ -227,7 +230,7 @@ class PosteriorCache:
         Expert weights stay, and the order of pending candidates does not matter.
         """
         now = self.posterior(view)
-        at = tuple(view.candidates.index[name] for name in view.state.asked)
+        at = tuple(view.candidates.index[name] for name in view.pending)
         if not at:
             return now
         # detached while it is updated in place
@@ -235,7 +238,8 @@ class PosteriorCache:
         if posterior is None or at[: len(done)] != done:
             done, posterior = (), replace(now, pool=now.pool.fork())
         new = at[len(done) :]
-        posterior = with_pseudo_labels(posterior, new, now.means(new)) if new else posterior
+        sd = view.quantity.label_noise
+        posterior = with_pseudo_labels(posterior, new, now.means(new), sd) if new else posterior
         self._pending[view.quantity.name] = (at, posterior)
         return posterior
 
@@ -253,6 +257,29 @@ class PosteriorCache:
         entry = self._find_entry(view)
         missing = entry is None or entry.validation is None
         return cast(ValidationLabels, self._entry_of(view, start if missing else None).validation)
+
+    def slope(self, view: QuantityView) -> float:
+        """The slope of the probabilities of a pass/fail part (`core.extensions.pass_fail`)."""
+        trained = self.model(view).trained
+        kept = self._slopes.get(view.quantity.name)
+        if kept is None or kept[0] is not trained:
+            kept = self._slopes[view.quantity.name] = (trained, slope_of(trained))
+        return kept[1]
+
+    def pass_probability(self, view: QuantityView, X: Array) -> Array:  # (N,)
+        """P(pass) of a pass/fail part at inputs X (N, d), in the user's units."""
+        if not len(X):
+            return np.zeros(0)
+        return pass_probability(self.model(view), X, self.slope(view))
+
+    def pool_pass_probability(self, view: QuantityView, pending: bool) -> Array:  # (U,)
+        """P(pass) of all candidates; `pending`: as if those pending had their labels."""
+        posterior = self.pending_posterior(view) if pending else self.posterior(view)
+        held, mu, v = posterior.pool.predict_kept(np.arange(len(view.candidates)))
+        ens = posterior.ens
+        w = ens.w[held] / ens.w[held].sum()
+        var = ens.magnitude[held, None] * v
+        return pass_fail.pass_probability(w, mu, var, self.slope(view))
 
     def moments(
         self, view: QuantityView, at: Sequence[int] | NDArray[np.intp]
@@ -289,7 +316,7 @@ class PosteriorCache:
     def _pool(self, view: QuantityView) -> Pool:
         """The posterior on the candidates, from the cache, a snapshot, or computed."""
         wanted, kept = (
-            (view.candidates.row_identity, _reference(view.state)),
+            (view.candidates.row_identity, _reference(view)),
             self._find_entry(view),
         )
 
@@ -350,13 +377,14 @@ def _serves(snapshot: PoolSnapshot, view: QuantityView, beginning: CacheEntry) -
     """Whether a pool snapshot belongs to this state or to an earlier one."""
     fits = snapshot.mu.shape == (len(snapshot.members), len(view.candidates))
     inside = (snapshot.members < len(beginning.model.weights_)).all()
-    plain = not view.settings.needs_reference
+    plain = not view.needs_reference
     return bool(fits and inside and plain and len(beginning.told) <= snapshot.n <= len(view.labels))
 
 
-def _reference(state: State) -> Array | None:
+def _reference(view: QuantityView) -> Array | None:
     """The reference points of `ivr`, if one of the functions needs them."""
-    if not state.settings.needs_reference:
+    state = view.state
+    if not view.needs_reference:
         return None
     if state.reference is not None:
         return state.reference

@@ -31,6 +31,7 @@ from weal.learner.pools.sharded import ShardedPool
 from weal.learner.pools.sharded_rows import IdPositions, ShardedIds, ShardedRows
 from weal.model.model import Model
 from weal.progress import Progress
+from weal.quantities.protocol import Quantity
 from weal.shards.dataset import Dataset, open_pool
 from weal.shards.encoding import InputEncoder, Later, NumericEncoder, PlanEncoder, rows_as_table
 from weal.shards.executors import Executor, ThreadExecutor
@@ -61,6 +62,7 @@ class ShardedCandidates:
     samples: dict[int, Sample] = field(default_factory=dict)  # cache, by seed
     frame: None = None
     target: None = None  # files do not name the measured column
+    targets: tuple[str, ...] = ()
     cost: None = None  # all candidates in shards cost the same
     file_tag: ClassVar[str] = "shards"
     in_shards: ClassVar[bool] = True
@@ -242,9 +244,11 @@ class ShardedCandidates:
     def frame_rows(self, names: Sequence[Hashable]) -> None:
         """None: the pool is no frame."""
 
-    def labels_in_table(self, start: int = 0) -> dict[Hashable, float]:
-        """No labels: the target column of files is not read."""
-        return {}
+    def labels_in_table(
+        self, quantities: Sequence[Quantity], start: int = 0
+    ) -> list[tuple[str, dict[Hashable, object]]]:
+        """No labels: the target columns of files are not read."""
+        return []
 
     def with_more(
         self, pool: object, ids: Iterable[Hashable] | None = None, cost: CostArgument = None

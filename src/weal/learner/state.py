@@ -3,11 +3,15 @@
 The models and the posterior of the pool follow from the state. They are cached beside it, keyed by
 it, and can be dropped (`posterior_cache`).
 
-There is a model for each quantity. Its labels and its selection point (`QuantityState`) determine
-it: experts are selected by `selection.labels`, conditioned on the first `selection.n_joint` labels
-jointly, and on later ones one by one. So a state costs nothing to make, and an interrupt leaves a
-new label either in it or not. A function of one model takes the state as that quantity sees it,
-`state.view(name)`; a function of all of them takes the state.
+There is a model for each part of a quantity (`Quantity.parts`; most have one, themselves). Its
+labels and its selection point (`QuantityState`) determine it: experts are selected by
+`selection.labels`, conditioned on the first `selection.n_joint` labels jointly, and on later ones
+one by one. So a state costs nothing to make, and an interrupt leaves a new label either in it or
+not. A function of one model takes the state as that part sees it, `state.view(name)`; a function of
+all of them takes the state.
+
+The part "worked" appears with the first run that failed (`failures`). It has a model like the
+others, and is none of the quantities that users measure.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -26,9 +30,10 @@ from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.events import Row
 from weal.learner.labels import Labels, Told
+from weal.model.class_model import grade_parameters, pass_fail_parameters
 from weal.model.parameters import Parameters
 from weal.model.training import TrainedEnsemble
-from weal.quantities.kinds import find_quantity, quantity_of_column
+from weal.quantities.kinds import WORKED, find_quantity, quantity_of_column
 from weal.quantities.protocol import Quantity
 
 
@@ -48,14 +53,9 @@ class LearnerConfig:
     repeats: bool = True  # whether a measured row may be asked again, where a goal gains by it
 
     @property
-    def needs_reference(self) -> bool:
-        """Whether one of the functions needs reference points."""
-        return any([needs_reduction(function) for function in self.functions.values()])
-
-    @property
     def needs_targets(self) -> bool:
         """Whether one of the functions needs targets."""
-        return bool([name for name, f in self.functions.items() if needs_targets(f)])
+        return any([needs_targets(function) for function in self.functions.values()])
 
     @property
     def even(self) -> Array:  # (K,)
@@ -91,7 +91,7 @@ class State:
 
     settings: LearnerConfig
     candidates: Candidates
-    quantities: Mapping[str, QuantityState]  # by name
+    quantities: Mapping[str, QuantityState]  # by the name of the part
     log_omega: Array  # (K,)  weights of the acquisition functions
     weighed: bool = False  # whether these followed the labels as they are now
     asked: Mapping[Hashable, int] = field(default_factory=dict)  # id -> its row in the history
@@ -99,21 +99,51 @@ class State:
     batch: tuple[Hashable, ...] = ()  # asked since the last news: what `ask` says again
     reference: Array | None = None  # (N, d)  that `ivr` looks at; None: the pool
     history: tuple[Row, ...] = ()
+    measured: tuple[Quantity, ...] = ()  # that users tell labels of
 
-    def view(self, quantity: str | None = None) -> "QuantityView":
-        """The state as a quantity sees it; None: the only one. ValueError: there is none such."""
-        return QuantityView(self, find_quantity(self.quantities, quantity))
+    def view(self, part: str | None = None) -> "QuantityView":
+        """The state as a part sees it; None: the only one. ValueError: there is none such."""
+        known = self.quantities if part == WORKED else self.parts
+        return QuantityView(self, find_quantity(known, part))
+
+    @property
+    def parts(self) -> Mapping[str, QuantityState]:
+        """The parts of the measured quantities, by name: all but "worked"."""
+        return {name: one for name, one in self.quantities.items() if name != WORKED}
+
+    def views(self, quantity: str) -> "list[QuantityView]":
+        """The state as each part of a measured quantity sees it."""
+        return [self.view(part.name) for part in self.find_measured(quantity).parts()]
+
+    def find_measured(self, quantity: str | None = None) -> Quantity:
+        """The measured quantity of this name; None: the only one. ValueError: there is none."""
+        return find_quantity({one.name: one for one in self.measured}, quantity)
 
     @property
     def n_labels(self) -> int:
-        """The number of labels of all quantities."""
-        return sum([len(one.labels) for one in self.quantities.values()])
+        """The number of labels of all measured quantities."""
+        firsts = (one.parts()[0].name for one in self.measured)
+        return sum([len(self.quantities[name].labels) for name in firsts])
 
     @property
     def labelled(self) -> list[Hashable]:
-        """Ids with a label of any quantity, each once."""
+        """Ids with a label of any quantity, failed runs included, each once."""
         every = (name for one in self.quantities.values() for name in one.labels.by_name)
         return list(dict.fromkeys(every))
+
+    def is_complete(self, name: Hashable) -> bool:
+        """Whether a row has a label of every measured quantity."""
+        return all(name in one.labels.by_name for one in self.parts.values())
+
+    def has_failed(self, name: Hashable) -> bool:
+        """Whether the run of a row failed."""
+        outcomes = self.quantities.get(WORKED)
+        told = () if outcomes is None else outcomes.labels.by_name.get(name, ())
+        return any(label.y < 0.0 for label in told)
+
+    def waits_for(self, name: Hashable, part: str) -> bool:
+        """Whether a label of this part is expected of an asked row: the first one, or a repeat."""
+        return name not in self.quantities[part].labels.by_name or self.is_complete(name)
 
     @property
     def taken(self) -> list[Hashable]:
@@ -174,6 +204,27 @@ class QuantityView:
         return self.state.settings
 
     @property
+    def parameters(self) -> Parameters:
+        """The parameters of the model of the part."""
+        return part_parameters(self.state.settings.parameters, self.quantity)
+
+    @property
+    def needs_reference(self) -> bool:
+        """Whether a function that scores rows for the part needs reference points."""
+        functions = self.state.settings.functions.values()
+        return not self.quantity.is_binary and any([needs_reduction(one) for one in functions])
+
+    @property
+    def needs_targets(self) -> bool:
+        """Whether a function that scores rows for the part needs targets."""
+        return not self.quantity.is_binary and self.state.settings.needs_targets
+
+    @property
+    def pending(self) -> list[Hashable]:
+        """Ids that were asked and wait for a label of this part, in the order asked."""
+        return [id for id in self.state.asked if self.state.waits_for(id, self.quantity.name)]
+
+    @property
     def candidates(self) -> Candidates:
         """The candidates of the learner."""
         return self.state.candidates
@@ -209,6 +260,20 @@ class QuantityView:
         return replace(self.state, quantities=self.after(self.labels, selected))
 
 
+def part_parameters(parameters: Parameters, part: Quantity) -> Parameters:
+    """The parameters of the model of a part, from those of the learner."""
+    if part.is_binary:
+        return pass_fail_parameters(parameters)
+    return grade_parameters(parameters) if part.words else parameters
+
+
+def measure(state: State, quantities: Iterable[Quantity]) -> State:
+    """A state without labels that measures these quantities instead."""
+    measured = tuple(quantities)
+    empty = {part.name: QuantityState(part) for one in measured for part in one.parts()}
+    return replace(state, quantities=empty, measured=measured)
+
+
 def begin(
     settings: LearnerConfig,
     candidates: Candidates,
@@ -217,5 +282,4 @@ def begin(
 ) -> State:
     """The state before anything has happened; None: the quantity of the target column."""
     measured = [quantity_of_column(candidates.target)] if quantities is None else quantities
-    empty = {one.name: QuantityState(one) for one in measured}
-    return State(settings, candidates, empty, settings.even, reference=reference)
+    return measure(State(settings, candidates, {}, settings.even, reference=reference), measured)

@@ -3,9 +3,9 @@
 An event that cannot be applied (a label or candidate too far away for the model) raises ValueError
 and leaves the state unchanged.
 
-New labels decide here, and nowhere else, whether there are enough for a model (`n_start`), which
-labels select the experts, and how many labels are conditioned on jointly (`weal.model.training` has
-the numbers of labels at which a selection is due):
+New labels of a part decide here, and nowhere else, whether there are enough for a model
+(`n_start`), which labels select the experts, and how many labels are conditioned on jointly
+(`weal.model.training` has the numbers of labels at which a selection is due):
 
     the first model                all labels so far give scaling and experts
     a label dropped or confirmed   experts that adapt to labels are selected again
@@ -13,7 +13,7 @@ the numbers of labels at which a selection is due):
     many labels added at once      the experts stay, and all labels are conditioned on jointly
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -31,10 +31,18 @@ from weal.learner.events import (
     Skipped,
 )
 from weal.learner.labels import Labels
-from weal.learner.state import QuantityView, SelectionPoint, State
+from weal.learner.part_labels import (
+    LabelUpdate,
+    first_outcomes,
+    part_label,
+    update_of_outcomes,
+    updates_of_parts,
+)
+from weal.learner.state import QuantityState, QuantityView, SelectionPoint, State
 from weal.model import scaled_data
 from weal.model.scaled_data import check_distance
 from weal.model.training import last_selection
+from weal.quantities.kinds import WORKED, worked_quantity
 
 IN_BULK = 64  # labels told at once from which folding them together is faster than in turn
 
@@ -56,33 +64,72 @@ def _apply_asked(state: State, event: Asked) -> State:
 
 
 def _apply_told(state: State, event: LabelsTold) -> State:
-    view = state.view(event.quantity)
-    if view.selection is not None:
-        _check_labels(view.selection, event)
-    # [1, alg:1 line 6, alg:2 line 14]
-    labels = view.labels.after(event.dropped, event.labels, event.confirmed)
+    """Labels of a quantity, which its parts and the outcomes of the runs follow."""
+    told = LabelUpdate(event.dropped, event.labels, event.confirmed)
+    before = {name: one.labels for name, one in state.quantities.items()}
+    if event.quantity == WORKED:
+        after = _told_outcomes(state, told)
+    else:
+        quantity = state.find_measured(event.quantity)
+        after = state
+        for part, update in updates_of_parts(quantity, told, before).items():
+            after = _update_part(after, part, update)
+        now = {name: one.labels for name, one in after.quantities.items()}
+        outcomes = update_of_outcomes(before, now, told)
+        after = after if outcomes is None else _update_part(after, WORKED, outcomes)
     names = {label.name for label in event.labels}
-    adaptive = state.settings.parameters.setting.adaptive
-    anew = bool(event.dropped) or (adaptive and bool(event.confirmed))
     return replace(
-        state,
-        quantities=view.after(labels, _next_selection(view, labels, anew)),
-        asked={name: row for name, row in state.asked.items() if name not in names},
+        after,
+        asked={name: row for name, row in state.asked.items() if not _answered(after, name, names)},
         skipped=state.skipped - names,
         batch=(),
         weighed=False,
         history=history.add_labels(
-            state.history, state.n_labels, view.quantity, event, state.asked
+            state.history, state.n_labels, state.measured[0].name, event, state.asked
         ),
     )
+
+
+def _answered(state: State, name: Hashable, told: Collection[Hashable | None]) -> bool:
+    """Whether a row with a new label waits for no other: it has them all, or the run failed."""
+    return name in told and (state.has_failed(name) or state.is_complete(name))
+
+
+def _told_outcomes(state: State, told: LabelUpdate) -> State:
+    """The state after runs that failed, or failures that are withdrawn.
+
+    The first failure makes the passes of the rows that were measured before.
+    """
+    quantity = worked_quantity()
+    if WORKED not in state.quantities:
+        parts = {name: one.labels for name, one in state.quantities.items()}
+        own = QuantityState(quantity)
+        state = replace(state, quantities={**state.quantities, WORKED: own})
+        state = _update_part(state, WORKED, LabelUpdate(added=first_outcomes(parts).told))
+    added = tuple(part_label(quantity, 0, label) for label in told.added)
+    return _update_part(state, WORKED, replace(told, added=added))
+
+
+def _update_part(state: State, part: str, update: LabelUpdate) -> State:
+    """The state with other labels of a part, and the selection point that follows."""
+    if update.is_empty:
+        return state
+    view = state.view(part)
+    if view.selection is not None:
+        _check_labels(view.selection, update)
+    # [1, alg:1 line 6, alg:2 line 14]
+    labels = view.labels.after(update.dropped, update.added, update.confirmed)
+    adaptive = view.parameters.setting.adaptive
+    anew = bool(update.dropped) or (adaptive and bool(update.confirmed))
+    return replace(state, quantities=view.after(labels, _next_selection(view, labels, anew)))
 
 
 def _next_selection(view: QuantityView, labels: Labels, anew: bool) -> SelectionPoint | None:
     """The selection point of a quantity once these are its labels."""
     before, t = view.selection, len(labels)
     if before is None:
-        return _first(view.state, labels) if t >= view.settings.n_start else None
-    adaptive = view.settings.parameters.setting.adaptive
+        return _first(view, labels) if t >= view.settings.n_start else None
+    adaptive = view.parameters.setting.adaptive
     if anew:
         if adaptive and t > 0:
             return SelectionPoint(before.scaling, labels.arrays(), t, t, trusted=labels.sure())
@@ -93,27 +140,26 @@ def _next_selection(view: QuantityView, labels: Labels, anew: bool) -> Selection
     return replace(before, n_joint=t) if t - len(view.labels) >= IN_BULK else before
 
 
-def _first(state: State, labels: Labels) -> SelectionPoint:
+def _first(view: QuantityView, labels: Labels) -> SelectionPoint:
     """The first scaling and selection point: by all labels, and all candidates or a sample."""
     X, y, noise = labels.arrays()
-    pool = state.candidates
-    at, rows = pool.sample(state.settings.seed)
+    pool = view.candidates
+    at, rows = pool.sample(view.settings.seed)
     labelled = np.isin(at, [pool.index[name] for name in labels.by_name])
-    scaling = state.settings.parameters.scaling_of(
-        np.concatenate([X, rows[~labelled]]), y, labels.sure()
-    )
+    known = np.concatenate([X, rows[~labelled]])
+    scaling = view.parameters.scaling_of(known, y, labels.sure())
     scaled_data.scale_data(scaling, X, y, noise)  # refuses what is too far away
     return SelectionPoint(scaling, (X, y, noise), len(y), len(y), trusted=labels.sure())
 
 
-def _check_labels(selection: SelectionPoint, event: LabelsTold) -> None:
+def _check_labels(selection: SelectionPoint, update: LabelUpdate) -> None:
     """Refuse labels, and points outside the pool, that are too far away for the model."""
     scale = selection.scaling
-    scaled_data.labels(scale, np.array([label.y for label in event.labels]))
+    scaled_data.labels(scale, np.array([label.y for label in update.added]))
     scaled_data.noise_variances(
-        scale, np.array([label.noise for label in event.labels]), len(event.labels)
+        scale, np.array([label.noise for label in update.added]), len(update.added)
     )
-    outside = [label.x for label in event.labels if label.name is None]
+    outside = [label.x for label in update.added if label.name is None]
     if outside:
         scaled_data.inputs(scale, np.array(outside))
 

@@ -10,6 +10,7 @@ FAR_HALF_WIDTHS half widths of its 90 % interval, and more than one grade, from 
 from dataclasses import dataclass
 
 from weal.quantities.number import FAR_HALF_WIDTHS
+from weal.quantities.pass_fail import PassFail
 from weal.quantities.protocol import (
     ExpectedLabel,
     Implausible,
@@ -145,12 +146,12 @@ class Grades:
         return GRADE_NOISE_SD
 
     def parts(self) -> tuple[Quantity, ...]:
-        """Itself."""
-        return (self,)
+        """Itself as a number, and for each grade whether a row has it."""
+        return (self, *(PassFail(f"{self.name} is {level}") for level in self.levels))
 
     def part_labels(self, label: float) -> tuple[float, ...]:
-        """The label itself."""
-        return (label,)
+        """The code of the grade, then 1.0 for the grade and 0.0 for the others."""
+        return (label, *(float(code == label) for code in range(len(self.levels))))
 
     def to_json(self) -> QuantityBody:
         """The quantity as JSON."""

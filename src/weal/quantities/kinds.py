@@ -5,7 +5,7 @@ conformance suite.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from weal.errors import UnreadableFile
@@ -96,3 +96,21 @@ def find_quantity(quantities: Mapping[str, T], name: str | None = None) -> T:
     if name is None:
         raise ValueError(f"there are several quantities ({known}); name one of them")
     raise ValueError(f"there is no quantity {name!r}; there is {known}")
+
+
+def worked_quantity() -> Quantity:
+    """The quantity of runs that may fail: pass where a run worked."""
+    return PassFail(WORKED)
+
+
+def check_distinct(quantities: Sequence[Quantity]) -> list[Quantity]:
+    """The quantities; ValueError where two have one name, or one has the name of failures."""
+    names = [part.name for one in quantities for part in one.parts()]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"two quantities have the name {twice[0]!r}; rename one of the columns")
+    if WORKED in names:
+        raise ValueError(
+            f"{WORKED!r} is the name that weal gives to whether a run worked; rename the column"
+        )
+    return list(quantities)

@@ -1,0 +1,167 @@
+"""Scores of candidates by several models: of several quantities, and of the outcome of runs.
+
+Where a goal looks at several parts, each part is scored by its own functions: a pass/fail part by
+the mutual information of its label and f (BALD), others by the functions of the learner. The scores
+of each part are scaled to the range 0 to 1 over the free candidates and added,
+
+    S_k(x) = sum_q  a_q u_q  scaled score of function k for part q at x
+
+    a_q    weight of the quantity, divided by the number of its parts
+    u_q    mean posterior sd of f over the pool, in units of the noise of a label: what is left to
+           learn of q. The noise counts as MIN_NOISE label sds at least
+
+so that a quantity that is known well enough has little say.
+
+Where runs have failed, scores are those of a run that works (`weighed_by_outcome`): an amount is
+multiplied by P(works), log P(works) is added to the log of an amount, and a score that may be
+negative is shifted to be at least 0 before it is multiplied: a negative score times P would favour
+the rows that fail.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.extensions.acquisition_registry import is_log_amount
+from weal.core.extensions.pass_fail import bald_pass
+from weal.core.paper.acquisition import Acquisition, gpm_var
+from weal.core.paper.adaptive_acquisition import SCALINGS
+from weal.learner.pools.protocol import PoolScores, ScorePass
+from weal.learner.pools.score_pass import MemoryScores
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.repeats import belief_at
+from weal.learner.state import QuantityView, State
+from weal.quantities.kinds import WORKED
+from weal.quantities.protocol import Quantity
+
+MIN_NOISE = 0.05  # label sds
+LEAST_PROBABILITY = 1e-12  # of a run that works, in logs
+JOINT_SAMPLE = 4096  # candidates of a pool in files that are compared besides the best of each part
+_RANGE = SCALINGS["range"]
+
+Free = NDArray[np.bool_]
+
+
+def choice_parts(quantity: Quantity) -> Sequence[Quantity]:
+    """The parts of a quantity whose models choose rows: the number of a grade, else all."""
+    numbers = [part for part in quantity.parts() if not part.is_binary]
+    return numbers or quantity.parts()
+
+
+def scored_views(state: State) -> list[QuantityView]:
+    """The parts that the goal looks at and that have a model; the first one leads."""
+    names = state.settings.goal.scored([one.name for one in state.measured])
+    parts = [part for name in names for part in choice_parts(state.find_measured(name))]
+    views = [state.view(part.name) for part in parts]
+    return [view for view in views if view.has_model]
+
+
+def lead_view(state: State) -> QuantityView:
+    """The part that the goal looks at first, with a model or without."""
+    names = state.settings.goal.scored([one.name for one in state.measured])
+    return state.view(choice_parts(state.find_measured(names[0]))[0].name)
+
+
+def outcome_view(state: State) -> QuantityView | None:
+    """The part "worked", once it has a model."""
+    view = state.view(WORKED) if WORKED in state.quantities else None
+    return view if view is not None and view.has_model else None
+
+
+def is_joint(state: State) -> bool:
+    """Whether rows are chosen by more than one model."""
+    return outcome_view(state) is not None or len(scored_views(state)) > 1
+
+
+def pool_scores(
+    state: State, beliefs: PosteriorCache, free: Free, step: int, pending: bool
+) -> PoolScores:
+    """The scores of all functions in use; `pending`: as if pending candidates had their labels."""
+    views = scored_views(state)
+    each = [score_part(view, beliefs, free, step, pending) for view in views]
+    outcomes = outcome_view(state)
+    if len(each) == 1 and outcomes is None:
+        return each[0]
+    passes = [_in_memory(one) for one in each]
+    functions: Mapping[str, Acquisition] = state.settings.functions
+    total = passes[0].scores
+    if len(passes) > 1:
+        total = np.zeros((len(functions), total.shape[1]))
+        for view, found in zip(views, passes, strict=True):
+            share = _weight(state, view) * remaining_uncertainty(view, beliefs)
+            total = total + share * _RANGE(found.scores, found.low, found.high)
+        functions = dict.fromkeys(functions, gpm_var)  # all are amounts now
+    if outcomes is not None:
+        works = beliefs.pool_pass_probability(outcomes, pending)
+        total = weighed_by_outcome(total, works, free, functions)
+    return MemoryScores(replace(passes[0].asked, functions=functions), total)
+
+
+def weighed_by_outcome(
+    scores: Array, works: Array, free: Free, functions: Mapping[str, Acquisition]
+) -> Array:  # (K, U), (U,) -> (K, U)
+    """Scores of the functions for runs that work with these probabilities."""
+    found = np.empty_like(scores)
+    for row, given, function in zip(found, scores, functions.values(), strict=True):
+        if is_log_amount(function):
+            row[:] = given + np.log(np.maximum(works, LEAST_PROBABILITY))
+        else:
+            least = float(given.min(where=free & np.isfinite(given), initial=0.0))
+            row[:] = (given - least) * works
+    return found
+
+
+def score_part(
+    view: QuantityView, beliefs: PosteriorCache, free: Free, step: int, pending: bool
+) -> PoolScores:
+    """The scores of the functions of one part."""
+    state, pool = view.state, view.candidates
+    posterior = beliefs.pending_posterior(view) if pending else beliefs.posterior(view)
+    key, functions = (state.settings.seed, step), state.settings.functions
+    if view.quantity.is_binary:
+        functions = {"bald-pass": bald_pass(beliefs.slope(view))}
+    asked = ScorePass(
+        posterior.ens, functions, posterior.X, posterior.y, key, free, pool.ids, pool.cost
+    )
+    asked = replace(asked, targets=posterior.targets, order=posterior.order, units=posterior.units)
+    if not pool.in_shards and not pool.present.all():
+        asked = replace(asked, present=pool.present)
+    return posterior.pool.score(asked)
+
+
+def remaining_uncertainty(view: QuantityView, beliefs: PosteriorCache) -> float:
+    """The mean posterior sd of f over the pool, in units of the noise of a label."""
+    at = np.flatnonzero(view.candidates.present)
+    belief = belief_at(beliefs.posterior(view), at)
+    own = float(belief.w @ belief.noise / belief.w.sum()) + view.quantity.label_noise**2
+    return float(np.sqrt(gpm_var(belief)).mean() / np.sqrt(own + MIN_NOISE**2))
+
+
+def joint_shortlist(state: State, beliefs: PosteriorCache) -> NDArray[np.intp]:
+    """Positions of a pool in files that several models choose from: the best of
+    each part, a sample, and the rows that are taken.
+    """
+    pool, seed = state.candidates, state.settings.seed
+    views = [*scored_views(state), *filter(None, [outcome_view(state)])]
+    free, step = state.free(), state.n_labels + len(state.asked)
+    best = [score_part(one, beliefs, free, step, pending=False).shortlist(None) for one in views]
+    sample = pool.first_by_hash(seed, JOINT_SAMPLE)
+    taken = np.array([pool.index[name] for name in state.taken], dtype=np.intp)
+    return np.unique(np.concatenate([sample[pool.present[sample]], taken, *best])).astype(np.intp)
+
+
+def _in_memory(scores: PoolScores) -> MemoryScores:
+    assert isinstance(scores, MemoryScores)  # `choosing` takes a shortlist of a pool in files
+    return scores
+
+
+def _weight(state: State, view: QuantityView) -> float:
+    """The weight of the quantity of a part, divided by the number of its parts."""
+    for one in state.measured:
+        parts = choice_parts(one)
+        if any(part.name == view.quantity.name for part in parts):
+            return state.settings.goal.weight(one.name) / len(parts)
+    return 1.0

@@ -1,0 +1,100 @@
+"""Predictions by quantity: moments and intervals of numbers, probabilities of words.
+
+number       mean and sd of f, ends of the 90 % interval of a label
+pass/fail    mean = P(pass), sd = sqrt(P (1 - P)) of the label; probabilities of fail and pass
+classes      the P(pass) of each class against the rest, divided by their sum
+grades       as a number, and the probability of each grade (`model.class_model`)
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.core.arrays import Array
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.state import State
+from weal.model.class_model import grade_probabilities, grades_are_numbers, normalised
+from weal.quantities.protocol import Quantity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuantityPrediction:
+    """Predictions of a quantity for N rows; what a kind does not have is None."""
+
+    quantity: Quantity
+    mean: Array | None  # (N,)  of f, or P(pass)
+    sd: Array | None  # (N,)
+    low: Array | None = None  # (N,)  of a label
+    high: Array | None = None  # (N,)
+    probabilities: Array | None = None  # (N, K)  of the words of the quantity
+
+    def moments(self) -> tuple[Array, Array]:
+        """Mean and sd (N,); ValueError of classes, which have none."""
+        if self.mean is None or self.sd is None:
+            raise ValueError(
+                f"{self.quantity.name} has classes: predict_proba() gives their probabilities"
+            )
+        return self.mean, self.sd
+
+    def likeliest(self) -> list[str]:
+        """The likeliest word for each row."""
+        assert self.probabilities is not None
+        return [self.quantity.words[k] for k in self.probabilities.argmax(axis=1).tolist()]
+
+
+def predict_inputs(
+    state: State,
+    beliefs: PosteriorCache,
+    quantity: Quantity,
+    X: Array,
+    level: float | None = None,
+    of: int | None = None,
+) -> QuantityPrediction:
+    """Predictions of a quantity at inputs X (N, d); intervals where a `level` is given.
+
+    X are some of `of` rows, or all (`Model.summary`).
+    """
+    parts = quantity.parts()
+    if parts[0] != quantity:
+        return QuantityPrediction(
+            quantity, None, None, probabilities=_class_probabilities(state, beliefs, parts, X)
+        )
+    view = state.view(quantity.name)
+    if quantity.is_binary:
+        p = beliefs.pass_probability(view, X)
+        spread = np.sqrt(p * (1.0 - p))
+        return QuantityPrediction(quantity, p, spread, probabilities=np.stack([1.0 - p, p], axis=1))
+    model = beliefs.model(view)
+    low = high = None
+    if not len(X):
+        mean, sd = np.zeros(0), np.zeros(0)
+    elif level is None:
+        mean, sd = model.predict(X, return_std=True)
+    else:
+        mean, sd, low, high = model.summary(X, level, of)
+    words = _grade_probabilities(state, beliefs, quantity, X) if quantity.words else None
+    return QuantityPrediction(quantity, mean, sd, low, high, words)
+
+
+def _class_probabilities(
+    state: State, beliefs: PosteriorCache, parts: Sequence[Quantity], X: Array
+) -> Array:  # (N, K)
+    """Probabilities of the classes whose parts these are."""
+    each = [beliefs.pass_probability(state.view(part.name), X) for part in parts]
+    return normalised(np.stack(each, axis=1))
+
+
+def _grade_probabilities(
+    state: State, beliefs: PosteriorCache, quantity: Quantity, X: Array
+) -> Array:  # (N, K)
+    """Probabilities of grades: as numbers or as classes, by leave-one-out log loss."""
+    number, *classes = quantity.parts()
+    if not len(X):
+        return np.zeros((0, len(classes)))
+    model = beliefs.model(state.view(number.name))
+    models = [beliefs.model(state.view(part.name)) for part in classes]
+    codes = np.rint([label.y for label in state.view(number.name).labels]).astype(np.intp)
+    if grades_are_numbers(model, models, codes):
+        return grade_probabilities(model, X, len(classes))
+    return _class_probabilities(state, beliefs, classes, X)
