@@ -228,9 +228,9 @@ def test_each_part_has_a_label_for_each_label(quantity):
     for code in range(len(quantity.words)):
         labels = quantity.part_labels(float(code))
         assert len(labels) == len(parts)
-        assert len(parts) == 1 or labels.index(1.0) == code == sum(
-            n * y for n, y in enumerate(labels)
-        )
+        binary = [y for part, y in zip(parts, labels, strict=True) if part.is_binary]
+        assert len(parts) == 1 or binary == [float(n == code) for n in range(len(binary))]
+        assert parts[0] != quantity or labels[0] == code
     assert all(part.label_noise > 0.0 for part in parts) == bool(quantity.words)
 
 
