@@ -14,7 +14,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-FACADES = {"active_learner", "regressor", "feature_encoder", "encoder", "campaign", "learner_view"}
+FACADES = {
+    "active_learner",
+    "regressor",
+    "classifier",
+    "feature_encoder",
+    "encoder",
+    "campaign",
+    "learner_view",
+}
 # File names that say what a module is in its room: HOUSE.md, "roles".
 ROLES = {
     "protocol", "events", "config", "candidates", "frames", "memory", "run", "progress", "options",

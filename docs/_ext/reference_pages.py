@@ -24,7 +24,13 @@ import weal
 GROUPS = {  # the public names, as one looks for them
     "Learn": ("ActiveLearner", "box"),
     "Campaigns": ("open_campaign", "Campaign"),
-    "The model": ("EnsembleGPRegressor", "Kernel", "Scaling", "FeatureEncoder"),
+    "The model": (
+        "EnsembleGPRegressor",
+        "EnsembleGPClassifier",
+        "Kernel",
+        "Scaling",
+        "FeatureEncoder",
+    ),
     "Pools beyond memory": ("open_pool",),
     "Errors": (
         "WealError", "AlreadyLabelled", "UnknownId", "Exhausted", "Conflict", "UnreadableFile",

@@ -32,6 +32,7 @@ WORDS = {
     "benchmark": "the paper's tasks, methods and claims; runs; report",
     "campaign": "events and rules of a campaign, replay, results files, status, export",
     "active_learner": "`ActiveLearner`: ask, tell and predict in one process",
+    "classifier": "`EnsembleGPClassifier`, the estimator of classes for scikit-learn",
     "regressor": "`EnsembleGPRegressor`, the estimator for scikit-learn",
     "feature_encoder": "`FeatureEncoder`: random features of inputs that are not shared",
     "plots": "figures",
@@ -45,6 +46,7 @@ WORDS = {
     "quantities": "what is measured: how labels are read, checked, judged, shown and drawn",
     "model": "parameters, expert selection, training, predictions",
     "store": "memory, SQLite, PostgreSQL; integrity checks, recovery, backup",
+    "conditions": "conditions such as `purity >= 95`, parsed and never evaluated",
     "core": "the mathematics: pure functions on frozen dataclasses of arrays, numpy and scipy "
     "only, in the paper's letters",
     "tables": "CSV, Excel, Parquet and data frames, and the plan that encodes them as inputs",

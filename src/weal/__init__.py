@@ -13,6 +13,7 @@ _HOMES = {
     "AlreadyLabelled": "weal.errors",
     "Campaign": "weal.campaign.campaign",
     "Conflict": "weal.errors",
+    "EnsembleGPClassifier": "weal.classifier",
     "EnsembleGPRegressor": "weal.regressor",
     "Exhausted": "weal.errors",
     "FeatureEncoder": "weal.feature_encoder",
@@ -31,6 +32,7 @@ __all__ = [
     "AlreadyLabelled",
     "Campaign",
     "Conflict",
+    "EnsembleGPClassifier",
     "EnsembleGPRegressor",
     "Exhausted",
     "FeatureEncoder",
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 
     from weal.active_learner import ActiveLearner
     from weal.campaign.campaign import Campaign, open_campaign
+    from weal.classifier import EnsembleGPClassifier
     from weal.core.paper.kernels import Kernel
     from weal.core.scaling import Scaling
     from weal.errors import (

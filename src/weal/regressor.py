@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal, Self, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -269,7 +269,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         scaling = parameters.scaling_of(known, y, checked)
         scaled = scaled_data.scale_data(scaling, X, y, sample_noise)
         trained = begin(parameters.setting, *scaled, seed, checked, scaled_data.label_zero(scaling))
-        self.model_ = Model(trained, scaling, self._columns())
+        self.model_ = Model(trained, scaling, input_names(self))
 
     def parameters(self, d: int, seed: int = 0) -> Parameters:
         """The parameters as a value, checked.
@@ -291,13 +291,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         ValueError
             Where a parameter is wrong.
         """
-        state: Any = self.random_state
-        if isinstance(state, np.random.RandomState):
-            state = int(state.randint(2**31 - 1))
-        elif state is None or state is np.random:
-            state = seed
-        else:
-            check_random_state(state)
+        state = integer_state(self.random_state, seed)
         return parameters_of({**self.get_params(deep=False), "random_state": state}, d)
 
     @classmethod
@@ -333,10 +327,6 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.model_, self.n_features_in_ = model, model.n_features_in_
         if model.columns is not None:
             self.feature_names_in_ = np.array(model.columns, dtype=object)
-
-    def _columns(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(str(name) for name in names)
 
     def partial_fit(
         self,
@@ -635,19 +625,40 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return estimator
 
     def _table(self, X: ArrayLike) -> Array:
-        with _advice_on_text():
-            table: Array = validate_data(self, X, reset=False, dtype=np.float64, order="C")
-        return table
+        return check_inputs(self, X)
 
     def _check_labels(self, X: ArrayLike, y: ArrayLike, reset: bool = False) -> tuple[Array, Array]:
         form = {"dtype": np.float64, "order": "C"}  # sums, to the last bit, depend on the order
-        with _advice_on_text():
+        with advice_on_text(self):
             X, y = validate_data(self, X, y, reset=reset, y_numeric=True, **form)
         return np.asarray(X), check_no_gaps(y)
 
 
+def check_inputs(estimator: BaseEstimator, X: ArrayLike) -> Array:
+    """Inputs (N, d) of a fitted estimator as numbers, checked."""
+    with advice_on_text(estimator):
+        table: Array = validate_data(estimator, X, reset=False, dtype=np.float64, order="C")
+    return table
+
+
+def input_names(estimator: BaseEstimator) -> tuple[str, ...] | None:
+    """Names of the inputs of an estimator that was fitted to a frame."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def integer_state(random_state: object, seed: int = 0) -> int:
+    """A random_state of scikit-learn as a number: `seed` for none, a draw of a generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if random_state is None or random_state is np.random:
+        return seed
+    check_random_state(random_state)
+    return cast(int, random_state)
+
+
 @contextmanager
-def _advice_on_text() -> Iterator[None]:
+def advice_on_text(estimator: BaseEstimator) -> Iterator[None]:
     """Replace numpy's error on text by one that names the way out."""
     try:
         yield
@@ -656,7 +667,7 @@ def _advice_on_text() -> Iterator[None]:
             raise
         cell = str(error).partition(": ")[2]
         raise ValueError(
-            f"EnsembleGPRegressor takes numbers, and the data hold text, such as {cell}: "
+            f"{type(estimator).__name__} takes numbers, and the data hold text, such as {cell}: "
             "weal.ActiveLearner reads frames with text, categories and dates; or encode them "
             "before, with weal.FeatureEncoder or an encoder of scikit-learn"
         ) from error
