@@ -22,7 +22,7 @@ _HOMES = {
     "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
     "WealError": "weal.errors",
-    "box": "weal.tables.design_space",
+    "box": "weal.tables.design_file",
     "open_campaign": "weal.campaign.campaign",
     "open_pool": "weal.shards.dataset",
 }
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from weal.feature_encoder import FeatureEncoder
     from weal.regressor import EnsembleGPRegressor
     from weal.shards.dataset import open_pool
-    from weal.tables.design_space import box
+    from weal.tables.design_file import box
 
 
 def __getattr__(name: str) -> "Any":

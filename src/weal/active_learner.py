@@ -64,6 +64,7 @@ from weal.model.model import Model, in_units, log_density_in_units
 from weal.progress import line_on_stderr
 from weal.quantities.kinds import WORKED, worked_quantity
 from weal.shards.dask_executor import choose_executor
+from weal.tables.design_file import ConstraintArgument
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
@@ -1074,18 +1075,20 @@ class ActiveLearner(LearnerView):
         self._apply(Added(self.candidates.with_more(pool, ids, cost), to_reference))
         self._tell_known(before)
 
-    def refine(self, n: int, *, constraint: Callable[[Any], bool] | None = None) -> list[Hashable]:
+    def refine(self, n: int, *, constraint: ConstraintArgument = None) -> list[Hashable]:
         """Add candidates near the best ones, so that the pool covers a continuous domain.
 
-        Numbers move a little, within the range that each has in the pool and among its values
-        where these are few; all else is kept.
+        Candidates of `weal.box` move within the box, its mixtures and its constraints as text.
+        Numbers of another pool move a little, within the range that each has in the pool and among
+        its values where these are few; all else is kept.
 
         Parameters
         ----------
         n : int
             How many.
-        constraint : function or None
-            Gets a row as an oracle does, and says whether it may be asked.
+        constraint : str, list of str, function or None
+            Conditions such as "x1 + x2 <= 1", or a function that gets a row as an oracle does and
+            says whether it may be asked; in addition to the constraints of the box.
 
         Returns
         -------

@@ -93,6 +93,15 @@ def validated(tmp_path, monkeypatch):
     return run
 
 
+def refine_box(validated):
+    Path("box.toml").write_text("constraints = ['x + y <= 1']\n[inputs]\nx = [0, 1]\ny = [0, 1]\n")
+    validated("new", "box", "--box", "box.toml", "--rows", "20", "--n-start", "3")
+    for n, row in enumerate(validated("ask", "box", "-n", "4")):
+        validated("tell", "box", row["id"], str(n))
+    validated("refine", "box", "-n", "3")
+    validated("log", "box")
+
+
 def test_what_campaigns_print_obeys_the_schemas(validated):
     begin_bare()  # without a model
     for words in (
@@ -132,6 +141,7 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
     write_pool("more.csv", n=5, told=2, first=90)
     validated("add", "alloys", "more.csv")
     validated("new", "odd", "--pool", "more.csv", "--id", "sample", "--target", "hardness")
+    refine_box(validated)
     kinds = {event["kind"] for event in validated("log", "alloys") + validated("log", "bare")}
     assert kinds == SCHEMAS["log"]["$defs"].keys()
     validated("export", "alloys", "--to", "labels.csv")

@@ -16,6 +16,7 @@ Read in this order:
     results_import        labels from a results file
     config                settings, checked
     creation              new campaigns and further candidates
+    box_candidates        candidates drawn in a box, and more near the promising ones
     candidates            candidates in the store; candidate_files: candidates in files
     id_lookup             candidates by id; suggestions for a misspelt id
     predict               predictions for new rows

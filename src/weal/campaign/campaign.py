@@ -1074,6 +1074,45 @@ class Campaign(CampaignLog):
         made = add(self.store, ledger, pool, like, by or self.who, options)
         return len(made.table)
 
+    def refine(self, n: int = 100, *, by: str | None = None) -> list[str]:
+        """Add candidates near those that would be asked next, within the box of the campaign.
+
+        For a campaign on `weal.box`, or of `weal new --box`: the new rows keep to its bounds,
+        mixtures and constraints.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+
+        Returns
+        -------
+        list of str
+            Ids of the candidates that were added.
+
+        Raises
+        ------
+        ValueError
+            While labels are too few for a model; where the candidates came from a table without a
+            box, or next to no row near the promising ones satisfies the constraints.
+
+        Examples
+        --------
+        >>> import weal
+        >>> pool = weal.box({"x": (0, 1), "y": (0, 1)}, n=50, constraint="x + y <= 1")
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> for name in campaign.ask(8):
+        ...     row = campaign.card(name).cells
+        ...     number = campaign.tell(name, float(row["x"]) * float(row["y"]))
+        >>> campaign.refine(5)
+        ['51', '52', '53', '54', '55']
+        """
+        from weal.campaign.box_candidates import refine
+
+        return refine(self.read_session(), n, by or self.who)
+
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
         """Hide the campaign from lists, or show it again; nothing is deleted.
 
@@ -1232,9 +1271,11 @@ def open_campaign(
             from weal.campaign.candidate_files import is_in_files
             from weal.campaign.creation import create
             from weal.shards.dask_executor import choose_executor
+            from weal.tables.design_file import box_of_frame
             from weal.tables.table_options import TableOptions, check_features, decimal_marks
 
             id_column, target = (None if one is None else str(one) for one in (id_column, target))
+            box = box_of_frame(pool, getattr(pool, "columns", ()))
             if not is_in_files(pool):
                 from weal.tables.frames import with_ids  # numpy
 
@@ -1245,7 +1286,9 @@ def open_campaign(
                 missing or {}, sheet, header, ranges or {},
             )  # fmt: skip
             executor = choose_executor(scheduler)
-            _, made = create(place, name, pool, options, settings, who, copy, executor, progress)
+            _, made = create(
+                place, name, pool, options, settings, who, copy, executor, progress, box
+            )
             for note in made.changes if made is not None else ():
                 warnings.warn(note, UserWarning, stacklevel=2)
         elif pool is None and settings:

@@ -41,6 +41,8 @@ from weal.tables.candidate_table import (
     refuse_similar_name,
 )
 from weal.tables.cells import Cell
+from weal.tables.design_file import space_to_json
+from weal.tables.design_space import DesignSpace
 from weal.tables.label_bounds import find_bounds
 from weal.tables.parquet_io import table_to_parquet
 from weal.tables.plan import TablePlan, encode, notes
@@ -55,12 +57,12 @@ CHUNK_ROWS = 50_000  # candidates
 def create(
     store: Store, name: str, source: object, options: TableOptions, settings: Mapping[str, Any],
     who: str, copy: bool = False, executor: Executor | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, box: DesignSpace | None = None,
 ) -> tuple[bool, PlannedTable | None]:  # fmt: skip
     """Create the campaign: whether it is new, and its table with notes.
 
     Candidates in many files stay there, and no table is returned, unless `copy` says that the store
-    is to keep them.
+    is to keep them. The event keeps the box that candidates were drawn in, for `refine`.
     """
     chosen = {**DEFAULTS, **check_settings(settings)}
     check_together(chosen)
@@ -78,7 +80,7 @@ def create(
     check_goal(chosen, made.table.n)
     chunks = _chunks(made.table, ids)
     drafts = [
-        _created_event(chosen, made.plan, quantity, ids, made.is_numbered, who),
+        _created_event(chosen, made.plan, quantity, ids, made.is_numbered, who, box),
         *_added_events(chunks, 0, who),
         *_label_events(made.table, ids, quantity, who, made.repeats),
         *_skip_events(made, who),
@@ -137,9 +139,9 @@ def _labels_of(drafts: Sequence[Draft], target: str | None) -> Table:
 
 def _created_event(
     settings: Mapping[str, Any], plan: TablePlan, quantity: Quantity, id_column: str,
-    numbered: bool, who: str,
+    numbered: bool, who: str, box: DesignSpace | None = None,
 ) -> Draft:  # fmt: skip
-    body = {
+    body: dict[str, object] = {
         "v": EVENT_BODY_VERSION,
         "settings": settings,
         "plan": plan.to_json(),
@@ -148,6 +150,8 @@ def _created_event(
         "id": id_column,
         "numbered": numbered,
     }
+    if box is not None:
+        body["box"] = space_to_json(box)
     return Draft("created", body, who=who)
 
 

@@ -103,6 +103,7 @@ class Ledger:
     hash: str = ""
     settings: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, Any] = field(default_factory=dict)
+    box: dict[str, Any] | None = None  # that candidates were drawn in (`tables.design_file`)
     id_column: str = ""
     numbered: bool = False  # whether ids are the numbers of rows
     rows: int = 0  # candidates
@@ -183,6 +184,7 @@ def _apply_created(ledger: Ledger, event: Event) -> Ledger:
         ledger,
         settings={"until": None, **current_settings(body["settings"])},
         plan=body["plan"],
+        box=body.get("box"),
         quantities={one.name: QuantityLedger(one) for one in quantities_of(event)},
         id_column=body["id"],
         numbered=bool(body.get("numbered", False)),

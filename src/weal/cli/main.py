@@ -32,7 +32,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "weal.cli.commands.bench": ("bench", "simulate"),
     },
     "Campaign": {
-        "weal.cli.commands.new": ("new", "add"),
+        "weal.cli.commands.new": ("new", "add", "refine"),
         "weal.cli.commands.ask": ("ask",),
         "weal.cli.commands.tell": ("tell", "skip", "withdraw"),
         "weal.cli.commands.status": ("status", "plot", "export", "settings", "list"),

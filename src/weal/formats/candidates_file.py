@@ -29,6 +29,7 @@ from weal.shards.dataset import (
     encoder_to_json,
     open_pool,
 )
+from weal.tables.design_file import space_from_json, space_to_json
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, inputs_of
 from weal.tables.plan import TablePlan
@@ -148,7 +149,8 @@ def _pack_memory(pool: MemoryCandidates) -> tuple[Header, Arrays]:
         "targets": list(pool.targets),  # not in files of weal 0.2
         "cost_by": pool.cost_by if isinstance(pool.cost_by, str) else None,
     }
-    return _header(pool) | more, arrays
+    box = {} if pool.box is None else {"box": space_to_json(pool.box)}
+    return _header(pool) | more | box, arrays
 
 
 def _pack_shards(pool: ShardedCandidates) -> tuple[Header, Arrays]:
@@ -193,7 +195,8 @@ def unpack_candidates(header: Header, arrays: Arrays) -> Candidates:
         raise ValueError("its costs are not one number above 0 for each candidate")
     first, by = header.get("target"), header.get("cost_by")
     targets = tuple(header.get("targets", [] if first is None else [first]))
-    return replace(pool, present=present, targets=targets, cost=cost, cost_by=by)
+    box = space_from_json(header["box"]) if "box" in header else None
+    return replace(pool, present=present, targets=targets, cost=cost, cost_by=by, box=box)
 
 
 def _inputs(header: Header, table: object) -> Inputs:

@@ -29,6 +29,7 @@ from weal.shards.executors import Executor
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
+    from weal.tables.design_space import DesignSpace
     from weal.tables.frames import Frame
 
 MAX_CANDIDATES_WITHOUT_SAMPLE = 100_000  # candidates; larger pools are summarised by a sample
@@ -95,6 +96,10 @@ class Candidates(Protocol):
     @property
     def file_tag(self) -> str:
         """The tag of these candidates in a learner's file (`formats.candidates_file`)."""
+
+    @property
+    def box(self) -> "DesignSpace | None":
+        """The box that the candidates were drawn in, if any."""
 
     @property
     def in_shards(self) -> bool:

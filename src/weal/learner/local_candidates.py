@@ -6,15 +6,19 @@ where they lie on one, and keeps to its values where it has few of them (integer
 categories, dates, booleans and missing values are copied. The step is MAX_GRID_STEPS times that of
 a grid with as many points as there are candidates: U^(-1/k) of the ranks for k moving inputs.
 
+Candidates of a box (`weal.box`) move within it instead: on the scale of each input, parts of a
+mixture with their sum, under its constraints, and never onto a candidate that is there.
+
 All random numbers come from the seed and the number of candidates.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from weal.conditions import parse_condition
 from weal.core.arrays import Array
 from weal.learner.candidate_sample import with_compared_candidates
 from weal.learner.choosing import next_query
@@ -22,7 +26,8 @@ from weal.learner.joint_scores import scored_views
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.learner.transitions import apply
-from weal.tables.design_space import MIN_SATISFIED_SHARE, satisfies
+from weal.tables.design_file import ConstraintArgument, split_constraint
+from weal.tables.design_space import MIN_SATISFIED_SHARE, DesignSpace, satisfies
 
 N_PARENTS = 8
 MAX_GRID_STEPS = 1.5  # steps of the grid
@@ -40,26 +45,57 @@ class NewCandidates:
 
 
 def local_candidates(
-    state: State, beliefs: PosteriorCache, n: int, constraint: Callable[[Any], bool] | None
+    state: State, beliefs: PosteriorCache, n: int, constraint: ConstraintArgument
 ) -> NewCandidates:
     """n candidates near the best ones; ValueError where hardly any satisfies `constraint`."""
-    if not scored_views(state):
-        raise RuntimeError(
-            f"refine needs a model: {state.n_labels} of {state.settings.n_start} labels are told"
-        )
-    pool = state.candidates
+    pool, (texts, function) = state.candidates, split_constraint(constraint)
+    names = pool.columns
+    conditions = [parse_condition(one, names, "the constraint") for one in texts]
+    if conditions and names is None:
+        raise ValueError("the pool is an array without names; give the constraint as a function")
     if pool.in_shards:
         raise ValueError("refine adds rows to a pool in memory; add shards to one in files")
+
+    def allowed(row: Any) -> bool:
+        return all(one.holds(row) for one in conditions) and (
+            function is None or satisfies(function, row)
+        )
+
+    if pool.box is not None:
+        rows = [pool.row(name) for name in pool.ids]
+        found = box_neighbours(state, beliefs, pool.box, rows, n, allowed)
+    else:
+        found = _neighbours(state, beliefs, n, allowed)
+    return NewCandidates(_table(state, found), _ids(state, n))
+
+
+def box_neighbours(
+    state: State, beliefs: PosteriorCache, box: DesignSpace,
+    rows: Sequence[Mapping[str, Any]], n: int, allowed: Callable[[Any], bool] | None = None,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """n new rows of the box near the best candidates, whose cells are `rows`."""
+    _check_model(state)
+    parents = [rows[k] for k in _parents(state, beliefs, min(n, N_PARENTS))]
+    width = MAX_GRID_STEPS * len(rows) ** (-1.0 / max(box.n_moving, 1))
+    taken = {tuple(row[name] for name in box.names) for row in rows}
+    return box.neighbours(parents, n, min(width, 1.0), _generator(state), taken, allowed)
+
+
+def _neighbours(
+    state: State, beliefs: PosteriorCache, n: int, allowed: Callable[[Any], bool]
+) -> list[Any]:
+    """n rows near the best candidates, within the ranges of the pool."""
+    _check_model(state)
     parents = _parents(state, beliefs, min(n, N_PARENTS))
     moving = _variable_columns(state)
     if not moving:
         raise ValueError("no input of numbers moves: there is nothing to refine")
-    rng = np.random.default_rng((state.settings.seed, len(pool), _LOCAL_CANDIDATES_KEY))
+    rng = _generator(state)
     found, tried = list[Any](), 0
     for _ in range(MAX_CONSTRAINT_ROUNDS):
         rows = _children(state, parents, moving, n, rng)
         tried += n
-        found += [row for row in rows if constraint is None or satisfies(constraint, row)]
+        found += [row for row in rows if allowed(row)]
         if len(found) >= n or (len(found) < MIN_SATISFIED_SHARE * tried and tried >= 100 * n):
             break
     if len(found) < n:
@@ -67,7 +103,19 @@ def local_candidates(
             f"{len(found)} of {tried} rows near those wanted most satisfy the constraint, and {n} "
             "are to be added; do the candidates of the pool satisfy it?"
         )
-    return NewCandidates(_table(state, found[:n]), _ids(state, n))
+    return found[:n]
+
+
+def _check_model(state: State) -> None:
+    if not scored_views(state):
+        raise RuntimeError(
+            f"refine needs a model: {state.n_labels} of {state.settings.n_start} labels are told"
+        )
+
+
+def _generator(state: State) -> np.random.Generator:
+    key = (state.settings.seed, len(state.candidates), _LOCAL_CANDIDATES_KEY)
+    return np.random.default_rng(key)
 
 
 def _parents(state: State, beliefs: PosteriorCache, k: int) -> list[int]:

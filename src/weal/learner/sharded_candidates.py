@@ -64,6 +64,7 @@ class ShardedCandidates:
     target: None = None  # files do not name the measured column
     targets: tuple[str, ...] = ()
     cost: None = None  # all candidates in shards cost the same
+    box: None = None  # candidates of a box are in memory
     file_tag: ClassVar[str] = "shards"
     in_shards: ClassVar[bool] = True
 

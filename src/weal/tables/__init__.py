@@ -27,7 +27,10 @@
     similar_levels        levels of a category that may be the same
     candidate_table       candidates with plan, repeats and notes: what every door reads
     inputs                inputs of arrays and frames
-    design_space          space-filling candidates within bounds
+    design_inputs         inputs of a box: intervals, steps, lists of values
+    mixtures              inputs with a fixed sum
+    design_space          space-filling candidates within bounds, mixtures and constraints
+    design_file           boxes of TOML files, campaigns and Python arguments
 
 Modules up to `results_reader` need the standard library only, so `weal tell` starts fast; this file
 therefore imports nothing.

@@ -1,39 +1,40 @@
-"""Space-filling candidates within bounds, for users who can choose their inputs freely.
+"""Space-filling candidates within bounds, mixtures and constraints, for inputs chosen freely.
 
-    {"temp": (20, 200),            a number between the bounds
-     "time": (1, 60, "log"),       the same, uniform on a log scale
-     "pressure": (1, 10, 0.5),     in steps: 1, 1.5, 2, ...
-     "cycles": range(1, 9),        whole numbers
-     "catalyst": ["A", "B"]}       one of these, equally often
+    {"temp": (20, 200), "catalyst": ["A", "B"]}     inputs (`design_inputs`)
+    {"parts": ["water", "oil"], "sum": 1}           mixtures (`mixtures`)
+    "temp + 2*time <= 300"                          constraints (`weal.conditions`)
 
-Numbers are a scrambled Sobol sequence [1], which is more even than random points; each category has
-an axis of its own. Rows that break a constraint are replaced by later points of the sequence. If no
-input is continuous and there are few different rows, n of them are drawn at random.
+Numbers are a scrambled Sobol sequence [1], which is more even than random points; each category and
+each part of a mixture has an axis of its own. Rows that break a constraint are replaced by later
+points of the sequence. If no input is continuous and there are few different rows, n of them are
+drawn at random. `neighbours` moves rows a little, under the same constraints.
 
 [1] Owen: Scrambling Sobol' and Niederreiter-Xing points, 1998.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
-from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
+from itertools import product
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import pandas
+from weal.conditions import Comparison, Condition, Membership
+from weal.conditions.condition import ROUNDING, Sum
+from weal.tables.design_inputs import DesignInput, DesignRow, Value, is_whole
+from weal.tables.mixtures import Mixture
+from weal.text import exact, number
 
-Value = str | int | float  # of a list of values
-DesignRow = tuple[Value, ...]
 R = TypeVar("R")
-
+Block = list[list[Value]]  # a list of cells for each input
 MIN_SATISFIED_SHARE = 0.001  # of the rows; with fewer, the search for rows ends
 MIN_TRIED_ROWS = 2**13  # rows that are tried before that
 MAX_DESIGN_ROWS = 2**16  # different rows that are enumerated
 MAX_ROWS = 10**7
+MAX_STALE_BLOCKS = 20  # blocks in a row that hold no new row
+MAX_NEIGHBOUR_ROUNDS = 200  # rounds of rows that constraints may refuse
 
 
 def satisfies(constraint: Callable[[R], bool], row: R) -> bool:
@@ -53,242 +54,264 @@ def satisfies(constraint: Callable[[R], bool], row: R) -> bool:
     return bool(found)
 
 
-@dataclass(frozen=True, slots=True)
-class DesignInput:
-    """One input: an interval, or a list of values."""
+@dataclass(frozen=True, slots=True, eq=False)
+class DesignSpace:
+    """Inputs, mixtures of some of them, and constraints that every row satisfies."""
 
-    name: str
-    low: float = 0.0
-    high: float = 0.0
-    log: bool = False
-    values: DesignRow = ()  # empty: an interval
+    inputs: tuple[DesignInput, ...]
+    mixtures: tuple[Mixture, ...] = ()
+    constraints: tuple[Condition, ...] = ()
 
-    def cells(self, u: NDArray[np.float64]) -> list[Value]:  # (N,) in [0, 1)
-        """The inputs at these quantiles; listed values come equally often."""
-        if self.values:
-            rank = np.empty(len(u), dtype=np.intp)
-            rank[np.argsort(u, kind="stable")] = np.arange(len(u))
-            return [self.values[k] for k in (rank * len(self.values) // len(u)).tolist()]
-        if not self.log:
-            found = self.low + u * (self.high - self.low)
-        else:
-            found = np.exp(np.log(self.low) + u * (np.log(self.high) - np.log(self.low)))
-        return list(np.clip(found, self.low, self.high).tolist())
+    @property
+    def names(self) -> list[str]:
+        """The names of the inputs."""
+        return [one.name for one in self.inputs]
+
+    @property
+    def mixed(self) -> set[str]:
+        """The inputs that are parts of mixtures."""
+        return {part for one in self.mixtures for part in one.parts}
+
+    @property
+    def n_moving(self) -> int:
+        """The number of inputs that can move independently, in `neighbours`."""
+        free = [one for one in self.inputs if one.name not in self.mixed]
+        moving = sum(one.is_number and len(one.values) != 1 for one in free)
+        return moving + sum(len(one.parts) - 1 for one in self.mixtures)
+
+    def rows(
+        self, n: int, seed: int, constraint: Callable[[dict[str, Any]], bool] | None = None
+    ) -> list[DesignRow]:
+        """n rows that satisfy all constraints; ValueError where next to none does."""
+        check_count(n, seed)
+        refuse_too_few(self, n)
+        found, tried = list[DesignRow](), 0
+        whole = bool(self.constraints) or constraint is not None
+        for row, good in self._new_rows(n, whole, seed):
+            tried += 1
+            if good and self._may_be(row, constraint):
+                found.append(row)
+            hopeless = tried >= MIN_TRIED_ROWS and len(found) < MIN_SATISFIED_SHARE * tried
+            if len(found) == n or hopeless:
+                break
+        if len(found) < n:
+            raise self._too_few(n, len(found), tried, seed)
+        return found
+
+    def _new_rows(self, n: int, whole: bool, seed: int) -> Iterator[tuple[DesignRow, bool]]:
+        """Rows that are not the same as earlier ones, and whether they satisfy the constraints."""
+        repeats, stale = math.isfinite(self._row_count()) or bool(self.mixtures), 0
+        seen = set[DesignRow]()
+        for block in self._blocks(n, whole, seed):
+            keep, before = np.all(self._masks(block), axis=0), len(seen)  # (N,)
+            for row, good in zip(zip(*block, strict=True), keep, strict=True):
+                if repeats and row in seen:  # continuous rows never repeat
+                    continue
+                if repeats:
+                    seen.add(row)
+                yield row, bool(good)
+            stale = stale + 1 if repeats and len(seen) == before else 0
+            if stale == MAX_STALE_BLOCKS:
+                return
+
+    def _may_be(self, row: DesignRow, constraint: Callable[[dict[str, Any]], bool] | None) -> bool:
+        """Whether a row satisfies a function of the user."""
+        return constraint is None or satisfies(constraint, dict(zip(self.names, row, strict=True)))
+
+    def neighbours(
+        self, parents: Sequence[Mapping[str, Any]], n: int, width: float,
+        rng: np.random.Generator, taken: Collection[DesignRow] = (),
+        constraint: Callable[[dict[str, Any]], bool] | None = None,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """n new rows near these, each input moved by up to `width` of its range.
+
+        Cells of other columns are those of the parent. Rows in `taken` are not new.
+        """
+        if not self.n_moving:
+            raise ValueError("no input of numbers moves: there is nothing to refine")
+        found, tried, seen = list[dict[str, Any]](), 0, set(taken)
+        at = [parents[k % len(parents)] for k in range(n)]
+        for _ in range(MAX_NEIGHBOUR_ROUNDS):
+            block = self._perturbed(at, width, rng)
+            inside = self.contains(block)
+            tried += n
+            for k, row in enumerate(zip(*block, strict=True)):
+                if inside[k] and row not in seen and self._may_be(row, constraint):
+                    seen.add(row)
+                    found.append({**at[k], **dict(zip(self.names, row, strict=True))})
+            if len(found) >= n:
+                return found[:n]
+        raise ValueError(
+            f"{len(found)} of {tried} rows near those wanted most satisfy the constraints and are "
+            f"new, and {n} are to be added; ask for fewer, or begin again with a wider box"
+        )
+
+    def contains(self, block: Sequence[Sequence[object]]) -> NDArray[np.bool_]:
+        """Whether each row of a block of columns has allowed values and satisfies all (N,)."""
+        allowed = np.ones(len(block[0]), dtype=bool)
+        for one, cells in zip(self.inputs, block, strict=True):
+            if one.name not in self.mixed:
+                allowed &= np.array([one.contains(cell) for cell in cells], dtype=bool)
+        columns = dict(zip(self.names, block, strict=True))
+        for mixture in self.mixtures:
+            parts = [np.array(columns[name], dtype=np.float64) for name in mixture.parts]
+            allowed &= mixture.contains(np.stack(parts, axis=1))
+        found: NDArray[np.bool_] = allowed & self._masks(block).all(axis=0)
+        return found
+
+    def _masks(self, block: Sequence[Sequence[object]]) -> NDArray[np.bool_]:  # (C, N)
+        columns = dict(zip(self.names, block, strict=True))
+        found = np.ones((len(self.constraints), len(block[0])), dtype=bool)
+        for n, condition in enumerate(self.constraints):
+            found[n] = satisfied(condition, columns)
+        return found
+
+    def words(self) -> list[str]:
+        """The mixtures and constraints, a line each."""
+        mixed = [one.words() for one in self.mixtures]
+        return [*mixed, *(f"constraint: {one.text}" for one in self.constraints)]
+
+    def _row_count(self) -> float:
+        """The number of different rows, without constraints."""
+        return math.prod(len(one.values) or math.inf for one in self.inputs)
+
+    def _blocks(self, n: int, whole: bool, seed: int) -> Iterator[Block]:
+        """Blocks of rows: all rows where they are few, else of a Sobol sequence, without end.
+
+        Listed values come equally often in each block; `whole` keeps the first block whole.
+        """
+        if not self.mixtures and self._row_count() <= MAX_DESIGN_ROWS:
+            every = list(product(*(one.values for one in self.inputs)))
+            order = np.random.default_rng(seed).permutation(len(every)).tolist()
+            yield [list(cells) for cells in zip(*(every[k] for k in order), strict=True)]
+            return
+        from scipy.stats import qmc
+
+        rng = np.random.default_rng(seed)
+        sequence = qmc.Sobol(len(self.inputs), scramble=True, seed=rng)
+        size = 2 ** max(math.ceil(math.log2(n)), 1)
+        u = sequence.random(size)[: None if whole or self.mixtures else n]
+        while True:
+            yield self._at(u, rng)
+            u = sequence.random(size)
+
+    def _at(self, u: NDArray[np.float64], rng: np.random.Generator) -> Block:  # (N, d)
+        """The cells at these points of the unit cube."""
+        columns = {
+            one.name: one.cells(u[:, k])
+            for k, one in enumerate(self.inputs)
+            if one.name not in self.mixed
+        }
+        for mixture in self.mixtures:
+            at = [self.names.index(part) for part in mixture.parts]
+            columns |= dict(zip(mixture.parts, mixture.draw(u[:, at], rng).T.tolist(), strict=True))
+        return [columns[name] for name in self.names]
+
+    def _perturbed(
+        self, rows: Sequence[Mapping[str, Any]], width: float, rng: np.random.Generator
+    ) -> Block:
+        columns = {
+            one.name: one.perturbed([row[one.name] for row in rows], width, rng)
+            for one in self.inputs
+            if one.name not in self.mixed
+        }
+        for mixture in self.mixtures:
+            x = np.array([[row[part] for part in mixture.parts] for row in rows], dtype=np.float64)
+            moved = mixture.perturbed(x, width, rng).T.tolist()
+            columns |= dict(zip(mixture.parts, moved, strict=True))
+        return [columns[name] for name in self.names]
+
+    def _too_few(self, n: int, found: int, tried: int, seed: int) -> ValueError:
+        """The error where too few rows satisfy the constraints; it names the one that none does."""
+        block = next(self._blocks(MIN_TRIED_ROWS, True, seed))
+        columns = dict(zip(self.names, block, strict=True))
+        for one, keep in zip(self.constraints, self._masks(block), strict=True):
+            if not keep.any():
+                return ValueError(
+                    f"none of {len(block[0]):,} rows of the box satisfies {one.text!r}"
+                    f"{_observed(one, columns)}; change the constraint or the bounds"
+                )
+        return ValueError(
+            f"{found} of {tried} rows satisfy the constraint, and n is {n}; check the "
+            "constraint, make the box narrower around the rows that do, or n smaller"
+        )
 
 
-def box(
-    inputs: Mapping[str, tuple[object, ...] | range | list[Value] | NDArray[np.generic]],
-    n: int = 2000,
-    *,
-    constraint: Callable[[dict[str, Any]], bool] | None = None,
-    seed: int = 0,
-) -> "pandas.DataFrame":
-    """A table of candidates that fill a box of inputs evenly.
+def satisfied(
+    condition: Condition, columns: Mapping[str, Sequence[object]]
+) -> NDArray[np.bool_]:  # (N,)
+    """Whether each row of columns satisfies the condition, as `Condition.holds` says.
 
-    For inputs that can be chosen freely, as with a simulator. Numbers are a scrambled Sobol
-    sequence, which is more even than random points; values of a list come equally often. The same
-    seed gives the same rows.
-
-    Parameters
-    ----------
-    inputs : dict of name to range or values
-        (20, 200) is a number between the bounds; (1, 60, "log") the same, uniform in logs;
-        (1, 10, 0.5) in steps; range(1, 9) whole numbers; ["A", "B"] one of these values.
-    n : int
-        Number of candidates.
-    constraint : function or None
-        Takes a row as a dict and returns whether it can be tried; rows that cannot are replaced.
-    seed : int
-        Seed of the sequence.
-
-    Returns
-    -------
-    pandas.DataFrame
-        n rows, a column for each input.
-
-    Raises
-    ------
-    ValueError
-        Where an input has another form, there are fewer than n different rows, or almost no row
-        satisfies the constraint.
-
-    Examples
-    --------
-    >>> import weal
-    >>> pool = weal.box({"temp": (20, 200), "time": (1, 60, "log"), "catalyst": ["A", "B"]}, n=100,
-    ...                 constraint=lambda row: row["temp"] * row["time"] < 4000)
-    >>> len(pool), list(pool.columns), bool((pool["temp"] * pool["time"] < 4000).all())
-    (100, ['temp', 'time', 'catalyst'], True)
+    >>> from weal.conditions import parse_condition
+    >>> satisfied(parse_condition("x < 2 and y is A"), {"x": [1, 3], "y": ["A", "A"]}).tolist()
+    [True, False]
     """
-    axes = [_axis(name, given) for name, given in _check_arguments(inputs, n, seed).items()]
-    _refuse_too_few(axes, n)
-    few, whole = _row_count(axes) <= MAX_DESIGN_ROWS, constraint is not None
-    rows = _enumerate_rows(axes, seed) if few else _sobol_rows(axes, n, whole, seed)
-    good = (
-        list(islice(rows, n)) if constraint is None else _satisfying_rows(axes, rows, n, constraint)
-    )
-    return _frame(axes, good)
-
-
-def _check_arguments(inputs: object, n: object, seed: object) -> Mapping[object, object]:
-    if not isinstance(inputs, Mapping) or not inputs:
-        raise ValueError(f'a box is inputs by name, such as {{"temp": (20, 200)}}; got {inputs!r}')
-    if not _is_whole(n) or not 1 <= n <= MAX_ROWS:
-        raise ValueError(f"n is {n!r}; it needs a whole number from 1 to {MAX_ROWS}")
-    if not _is_whole(seed) or seed < 0:
-        raise ValueError(f"seed is {seed!r}; it needs a whole number of at least 0")
-    return inputs
-
-
-def _axis(name: object, given: object) -> DesignInput:
-    if not isinstance(name, str) or not name.strip():
-        raise ValueError(f"the input {name!r} needs a name that is text")
-    if isinstance(given, range):
-        return DesignInput(name, values=_check_distinct(name, list(given)))
-    if isinstance(given, list | np.ndarray):
-        return DesignInput(name, values=_check_distinct(name, [_plain(value) for value in given]))
-    if not isinstance(given, tuple) or not 2 <= len(given) <= 3:
-        raise ValueError(
-            f'{name!r} is {given!r}; it needs (low, high), (low, high, "log"), (low, high, step), '
-            "range(...), or a list of values"
+    found = np.ones(len(next(iter(columns.values()))), dtype=bool)
+    for part in condition.parts:
+        found &= (
+            _compared(part, columns) if isinstance(part, Comparison) else _worded(part, columns)
         )
-    low, high = _bounds(name, given)
-    if len(given) == 2:
-        return DesignInput(name, low, high)
-    if given[2] == "log":
-        if low <= 0.0:
-            raise ValueError(f"{name!r} is on a log scale, which needs bounds above 0; got {given}")
-        return DesignInput(name, low, high, log=True)
-    return DesignInput(name, values=_steps(name, low, high, given))
+    return found
 
 
-def _bounds(name: str, given: tuple[object, ...]) -> tuple[float, float]:
-    numbers = [float(bound) for bound in map(_plain, given[:2]) if _is_real(bound)]
-    if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"{name!r} is {given}; its bounds are numbers")
-    low, high = numbers
-    if not math.isfinite(high - low):
-        raise ValueError(f"{name!r} is {given}; its bounds are too far apart")
-    if low >= high:
-        hint = f"; write ({given[1]}, {given[0]})" if low > high else ""
-        raise ValueError(f"{name!r} is {given}; the lower bound comes first, below the upper{hint}")
-    return low, high
+def _compared(part: Comparison, columns: Mapping[str, Sequence[object]]) -> NDArray[np.bool_]:
+    left, right = _terms(part.left, columns), _terms(part.right, columns)
+    gap = left.sum(axis=0) - right.sum(axis=0)
+    slack = ROUNDING * (np.abs(left).sum(axis=0) + np.abs(right).sum(axis=0))
+    if part.relation == "=":
+        return np.asarray(np.abs(gap) <= slack)
+    gap = gap if part.relation[0] == "<" else -gap
+    return np.asarray(gap <= slack if part.relation[-1] == "=" else gap < -slack)
 
 
-def _steps(name: str, low: float, high: float, given: tuple[object, ...]) -> DesignRow:
-    step = _plain(given[2])
-    if not _is_real(step) or not 0.0 < step <= high - low:
-        raise ValueError(
-            f'{name!r} is {given}; the third is "log", or a step above 0 and no longer than the '
-            "interval"
-        )
-    count = math.floor((high - low) / step * (1 + 1e-12)) + 1
-    if count > MAX_ROWS:
-        raise ValueError(f"{name!r} is {given}, which are {count} steps; leave the step out")
-    whole = all(_is_whole(_plain(one)) for one in given)
-    values = [low + k * float(step) for k in range(count)]
-    return tuple(round(v) if whole else float(f"{v:.12g}") for v in values)
+def _terms(side: Sum, columns: Mapping[str, Sequence[object]]) -> NDArray[np.float64]:  # (T, N)
+    n = len(next(iter(columns.values())))
+    found = np.empty((len(side.terms), n))
+    for k, term in enumerate(side.terms):
+        found[k] = term.coefficient
+        for name in term.names:
+            found[k] *= np.asarray(columns[name], dtype=np.float64)
+    return found
 
 
-def _check_distinct(name: str, values: Sequence[object]) -> DesignRow:
-    if not values:
-        raise ValueError(f"{name!r} has no values to choose from")
-    found = list[Value]()
-    for value in values:
-        if value != value or not (isinstance(value, str | bool) or _is_real(value)):
-            raise ValueError(f"{name!r} has the value {value!r}; values are text or numbers")
-        found.append(value)
-    if len(set(found)) < len(found):
-        raise ValueError(f"{name!r} names a value twice: {values}")
-    return tuple(found)
+def _worded(part: Membership, columns: Mapping[str, Sequence[Any]]) -> NDArray[np.bool_]:
+    cells = columns[part.name]
+    allowed = {cell: part.holds({part.name: cell}) for cell in set(cells)}
+    return np.array([allowed[cell] for cell in cells], dtype=bool)
 
 
-def _refuse_too_few(axes: Sequence[DesignInput], n: int) -> None:
-    most = max(axes, key=lambda axis: len(axis.values) if _is_category(axis) else 0)
-    if _is_category(most) and len(most.values) > n:
+def _observed(condition: Condition, columns: Mapping[str, Sequence[object]]) -> str:
+    """The range of the left side over some rows, for a message."""
+    part = condition.parts[0]
+    if len(condition.parts) > 1 or not isinstance(part, Comparison):
+        return ""
+    part = part.flipped() if not part.left.names else part
+    values = _terms(part.left, columns).sum(axis=0)
+    seen = f", where {part.left.text} is {number(values.min())} to {number(values.max())}"
+    if part.relation == "=" and part.right.constant is not None:
+        parts = ", ".join(f'"{name}"' for name in part.names)
+        hint = f"[mixture] with parts = [{parts}] and sum = {exact(part.right.constant)}"
+        seen += f" (a fixed sum is a mixture: {hint})"
+    return seen
+
+
+def refuse_too_few(space: DesignSpace, n: int) -> None:
+    """Raise ValueError where the box has fewer than n rows, or a value would never occur."""
+    most = max(space.inputs, key=lambda one: 0 if one.is_number else len(one.values))
+    if not most.is_number and len(most.values) > n:
         raise ValueError(
             f"{most.name!r} has {len(most.values)} values, and n is {n}: some would never be tried"
         )
-    different = _row_count(axes)
+    different = space._row_count()
     if different < n:
         raise ValueError(
             f"there are {different:.0f} different rows, and n is {n}; say n={different:.0f}"
         )
 
 
-def _is_category(axis: DesignInput) -> bool:
-    return any(isinstance(value, str) for value in axis.values)
-
-
-def _row_count(axes: Sequence[DesignInput]) -> float:
-    """The number of different rows."""
-    return math.prod(len(axis.values) or math.inf for axis in axes)
-
-
-def _enumerate_rows(axes: Sequence[DesignInput], seed: int) -> Iterator[DesignRow]:
-    every = list(product(*(axis.values for axis in axes)))
-    for k in np.random.default_rng(seed).permutation(len(every)).tolist():
-        yield every[k]
-
-
-def _sobol_rows(axes: Sequence[DesignInput], n: int, whole: bool, seed: int) -> Iterator[DesignRow]:
-    """Rows of a scrambled Sobol sequence, without end, in blocks of 2^k rows or (first) n rows.
-
-    Listed values come equally often in each block; `whole` keeps the first block whole.
-    """
-    from scipy.stats import qmc
-
-    sequence = qmc.Sobol(len(axes), scramble=True, seed=np.random.default_rng(seed))
-    size, finite = 2 ** max(math.ceil(math.log2(n)), 1), math.isfinite(_row_count(axes))
-    u, seen = sequence.random(size)[: None if whole else n], set[DesignRow]()
-    while True:
-        columns = [axis.cells(u[:, k]) for k, axis in enumerate(axes)]
-        for row in zip(*columns, strict=True):
-            if row in seen:
-                continue
-            if finite:  # continuous rows never repeat
-                seen.add(row)
-            yield row
-        u = sequence.random(size)
-
-
-def _satisfying_rows(
-    axes: Sequence[DesignInput], rows: Iterator[DesignRow], n: int,
-    constraint: Callable[[dict[str, Any]], bool],
-) -> list[DesignRow]:  # fmt: skip
-    """The first n rows that satisfy the constraint."""
-    names, found, tried = [axis.name for axis in axes], list[DesignRow](), 0
-    for row in rows:
-        tried += 1
-        if satisfies(constraint, dict(zip(names, row, strict=True))):
-            found.append(row)
-        hopeless = tried >= MIN_TRIED_ROWS and len(found) < MIN_SATISFIED_SHARE * tried
-        if len(found) == n or hopeless:
-            break
-    if len(found) < n:
-        raise ValueError(
-            f"{len(found)} of {tried} rows satisfy the constraint, and n is {n}; check the "
-            "constraint, make the box narrower around the rows that do, or n smaller"
-        )
-    return found
-
-
-def _frame(axes: Sequence[DesignInput], rows: Sequence[DesignRow]) -> "pandas.DataFrame":
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ValueError('a box is a pandas frame: pip install "weal[frames]"') from error
-    columns = list(zip(*rows, strict=True))
-    return pandas.DataFrame({axis.name: list(columns[k]) for k, axis in enumerate(axes)})
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _is_real(value: object) -> TypeGuard[float]:
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def _is_whole(value: object) -> TypeGuard[int]:
-    return isinstance(value, Integral) and not isinstance(value, bool)
+def check_count(n: object, seed: object) -> None:
+    """Raise ValueError unless n and the seed are whole numbers."""
+    if not is_whole(n) or not 1 <= n <= MAX_ROWS:
+        raise ValueError(f"n is {n!r}; it needs a whole number from 1 to {MAX_ROWS}")
+    if not is_whole(seed) or seed < 0:
+        raise ValueError(f"seed is {seed!r}; it needs a whole number of at least 0")

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
 
 
+DEFAULT_BOX_ROWS = 2000
+
+
 class NewOptions(TableWords, Settings):
     """Options of a table, and settings of a campaign."""
 
@@ -37,16 +40,22 @@ class NewOptions(TableWords, Settings):
 @command(
     "Create a campaign from a table of candidates.",
     "weal new alloys --pool candidates.csv --id sample --target hardness",
+    "weal new reactor --box inputs.toml --target conversion",
 )
 @with_parameters(
     click.argument("name"),
     click.option(
         "--pool",
         type=FILE,
-        required=True,
         help="CSV, TSV, Parquet or Excel file; a folder or 'pattern' of Parquet files is not "
         "copied into the store.",
     ),
+    click.option(
+        "--box",
+        type=FILE,
+        help="TOML file of bounds, mixtures and constraints, in place of --pool.",
+    ),
+    click.option("--rows", type=int, help="Candidates drawn in the box [default: 2000]."),
     click.option("--copy", is_flag=True, help="Copy the rows of Parquet files into the store too."),
     click.option(
         "--id",
@@ -77,7 +86,9 @@ class NewOptions(TableWords, Settings):
 )
 def new(
     name: str,
-    pool: Path,
+    pool: Path | None,
+    box: Path | None,
+    rows: int | None,
     id_column: str | None,
     target: str | None,
     features: str,
@@ -87,7 +98,8 @@ def new(
     by: str | None,
     **others: Unpack[NewOptions],
 ) -> None:
-    """Create the campaign NAME from a table of candidates."""
+    """Create the campaign NAME from a table of candidates, or from a box of inputs."""
+    source = _source(pool, box, rows, copy)
     from weal.store.events import check_name
 
     check_name(name)
@@ -95,20 +107,41 @@ def new(
     with open_store_url(store) as place:
         if name in place.campaigns():
             raise _campaign_exists(name, place.url)
+        from weal.campaign.box_candidates import create_from_box
         from weal.campaign.campaign import Campaign, account
         from weal.campaign.creation import create
 
         who = by or account()
-        with show_activity(f"reading {pool}"), show_row_progress() as progress:
+        with show_activity(f"reading {source}"), show_row_progress() as progress:
             settings = given_settings(**chosen_settings(others))
-            is_new, made = create(
-                place, name, pool, options, settings, who, copy, progress=progress
-            )
+            if box is not None:
+                n = DEFAULT_BOX_ROWS if rows is None else rows
+                is_new, made = create_from_box(place, name, box, n, options, settings, who)
+            else:
+                is_new, made = create(
+                    place, name, source, options, settings, who, copy, progress=progress
+                )
         if not is_new:
             raise _campaign_exists(name, place.url)
         for note in made.all_notes if made is not None else ():
             say(note)
         _show_new(Campaign(name, place, who), as_json)
+
+
+def _source(pool: Path | None, box: Path | None, rows: int | None, copy: bool) -> Path:
+    """The file of the candidates or of the box."""
+    if pool is not None and box is None and rows is None:
+        return pool
+    if box is not None and pool is None and not copy:
+        return box
+    if pool is None and box is None:
+        raise click.UsageError(
+            "Give a table of candidates (--pool candidates.csv) or a box of inputs (--box "
+            "inputs.toml)."
+        )
+    raise click.UsageError(
+        "--rows belongs to --box, --copy to --pool; give one of --pool and --box."
+    )
 
 
 def _campaign_exists(name: str, place: str) -> ValueError:
@@ -129,6 +162,7 @@ def _columns(features: str) -> list[str] | None:
 
 def _show_new(campaign: "Campaign", as_json: bool) -> None:
     from weal.campaign.config import settings_to_json
+    from weal.tables.design_file import space_from_json
     from weal.tables.plan import TablePlan
 
     ledger = campaign.read_ledger()
@@ -138,7 +172,8 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
         settings = settings_to_json(ledger.settings)
         show_json({"name": ledger.name, **counts, "plan": ledger.plan, "settings": settings})
         return
-    for words in plan.lines():
+    box = [] if ledger.box is None else space_from_json(ledger.box).words()
+    for words in (*plan.lines(), *box):
         say(f"  {words}")
     quantity = ledger.quantity().quantity
     column, ends = quantity.column, zip(("from", "to"), (quantity.low, quantity.high), strict=True)
@@ -182,3 +217,21 @@ def add(
     else:
         came = f", with {plural(labels, 'label')}" if labels else ""
         show(f"{name}: {plural(added, 'candidate')} added{came}, {rows:,} now")
+
+
+@command("Add candidates near the promising ones.", "weal refine reactor -n 100")
+@with_parameters(
+    line.name,
+    click.option("-n", "count", type=int, default=100, show_default=True, help="How many."),
+    line.by,
+)
+def refine(name: str, count: int, by: str | None, store: str | None, as_json: bool) -> None:
+    """Add candidates near those that would be asked next, within the box of the campaign."""
+    with open_for_command(name, store, by) as campaign, show_activity("drawing candidates"):
+        added = campaign.refine(count)
+        rows = campaign.read_ledger().rows
+    if as_json:
+        show_json({"added": added, "candidates": rows})
+    else:
+        ends = f"{added[0]} to {added[-1]}" if len(added) > 1 else added[0]
+        show(f"{name}: {plural(len(added), 'candidate')} added ({ends}), {rows:,} now")

@@ -1,0 +1,81 @@
+"""Campaigns on a box of inputs: the first candidates, and more near the promising ones.
+
+    created    the box, beside settings and plan
+    added      rows drawn in the box, and rows that `refine` adds
+
+Every row lies within the bounds, mixtures and constraints of the box that the campaign was created
+with. The rows follow from the box, the seed and the number of candidates.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from weal.campaign.creation import add, create
+from weal.campaign.ledger import Ledger
+from weal.campaign.session import Session
+from weal.learner.joint_scores import scored_views
+from weal.learner.local_candidates import box_neighbours
+from weal.model.checks import check_count
+from weal.store.protocol import Store
+from weal.tables.candidate_table import PlannedTable
+from weal.tables.design_file import design_table, input_types, read_box, space_from_json
+from weal.tables.design_space import DesignSpace
+from weal.tables.table_options import TableOptions
+
+DEFAULT_REFINED_ROWS = 100
+
+
+def create_from_box(
+    store: Store, name: str, path: str | os.PathLike[str], n: int, options: TableOptions,
+    settings: Mapping[str, Any], who: str,
+) -> tuple[bool, PlannedTable | None]:  # fmt: skip
+    """Create the campaign on n rows of the box in a TOML file; see `creation.create`."""
+    space = read_box(path)
+    if options.id_column is not None:
+        raise ValueError("rows of a box are numbered: leave out --id")
+    if options.target in space.names:
+        raise ValueError(
+            f"the target {options.target!r} is an input of the box; name the result, or rename "
+            "the input"
+        )
+    table = design_table(space, space.rows(n, _seed(settings)))
+    how = replace(options, types={**input_types(space), **options.types})
+    return create(store, name, table, how, settings, who, box=space)
+
+
+def _seed(settings: Mapping[str, Any]) -> int:
+    found = settings.get("seed")
+    return 0 if found is None else int(found)
+
+
+def box_of(ledger: Ledger) -> DesignSpace:
+    """The box of a campaign; ValueError where it was created from a table."""
+    if ledger.box is None:
+        raise ValueError(
+            f"the candidates of {ledger.name!r} came from a table, not from a box: add rows of "
+            f"your own with `weal add {ledger.name} FILE`"
+        )
+    return space_from_json(ledger.box)
+
+
+def refine(session: Session, n: int, who: str) -> list[str]:
+    """Add n candidates of the box near those that would be asked next; their ids."""
+    ledger, state = session.ledger, session.state
+    space, pool = box_of(ledger), session.pool
+    if not scored_views(state):
+        raise ValueError(
+            f"refine needs a model, which takes {state.settings.n_start} labels; there are "
+            f"{ledger.n_labels}: measure what `weal ask {ledger.name}` suggests first"
+        )
+    columns = pool.columns()
+    rows = [
+        dict(zip(space.names, cells, strict=True))
+        for cells in zip(*(columns[one] for one in space.names), strict=True)
+    ]
+    found = box_neighbours(state, session.beliefs, space, rows, check_count(n))
+    table = design_table(space, [tuple(row[one] for one in space.names) for row in found])
+    like = state.candidates.inputs_at(slice(None))
+    made = add(session.store, ledger, table, like, who)
+    return [str(name) for name in made.table.cells(ledger.id_column)]
