@@ -103,7 +103,7 @@ def test_rows_that_were_there_already_are_content_too(url):
         used = "3 rows (1 was there already)"
         both = (f"{used} (event", "3 rows with 'r1': 1.5.")
         refused(one, lambda: one.tell_file(table(other[0]), key="K"), *both)
-        both = (f"{used} with 'r3': skip (event", "'r3': 3.0")
+        both = (f"{used} with 'r3': failed (event", "'r3': 3.0")
         refused(one, lambda: one.tell_file(table(other[-1]), key="K"), *both)
         one.tell("r1", 9.0, replace=True)
         one.unskip("r3")

@@ -114,7 +114,7 @@ def test_a_bound_is_kept_as_a_note_in_the_shell_in_a_file_and_in_a_table():
     text[-1] = text[-1] + ">95"
     Path("pool.csv").write_text("\n".join(text) + "\n")
     said = typed("new", "yields", *WORDS).err
-    assert "1 row has a bound, which is not learned from" in said
+    assert "1 row has a bound, which is kept as a note" in said
     done = typed("tell", "yields", "r20", "<0.1", "--note", "by HPLC")
     assert "r20: kept as <0.1: a bound, not learned from; by HPLC" in done.err
     Path("sheet.csv").write_text("id,y\nr21,> 99 %\n")
@@ -166,6 +166,6 @@ def test_other_ranges_are_refused_with_how_to_write_one(text):
 
 def test_a_range_is_for_the_target_and_for_the_labels_that_are_there():
     refused(typed("new", "x", *WORDS, "--range", "a=0..1"), 2, "'a', which is not the target 'y'")
-    refused(typed("new", "x", *WORDS, "--range", "y=10..1"), 2, "the lower one comes first")
+    refused(typed("new", "x", *WORDS, "--range", "y=10..1"), 2, "the lower one first")
     said = typed("new", "x", *WORDS, "--range", "y=0..40").err
     assert "labels lie outside 0..40: r" in said

@@ -60,7 +60,7 @@ def test_a_worksheet_goes_round(one, name):
         assert float(row[1]) == pytest.approx(asked[row[0]].row["a"], rel=1e-14)
         assert float(row[4]) == pytest.approx(asked[row[0]].mean, abs=asked[row[0]].sd / 10)
         assert row[6] in (None, "")
-    for row, value in zip(rows, ["1.25", "failed", ""], strict=True):
+    for row, value in zip(rows, ["1.25", "failed - stirrer stopped", ""], strict=True):
         row[6] = value
     rows[0][7] = "fine"
     filled = Path(f"filled-{name}")
@@ -74,14 +74,31 @@ def test_a_worksheet_goes_round(one, name):
     assert one.read_ledger().seq == before
     found = one.tell_file(filled)
     assert looked.rows == found.rows
-    assert actions(found) == [(ids[0], "told"), (ids[1], "skipped"), (ids[2], "empty")]
+    assert actions(found) == [(ids[0], "told"), (ids[1], "failed"), (ids[2], "empty")]
     assert found.event == one.read_ledger().seq == before + 2
     assert one.read_ledger().quantity().labels[ids[0]][0].note == "fine"
-    assert one.read_ledger().skipped == {ids[1]: "failed"}
+    [failure] = one.read_ledger().failures.labels[ids[1]]
+    assert (failure.y, failure.note) == (0.0, "stirrer stopped")
     assert [actions(one.tell_file(filled, repeat=again))[0] for again in (False, True)] == [
         (ids[0], "same")
     ] * 2
     assert one.read_ledger().seq == before + 2
+
+
+def test_a_failure_beside_a_label_changes_nothing_unless_the_label_is_replaced(one):
+    done, other = one.ask(2)
+    one.tell(done, 1.5)
+    lines = f"name,y\n{done},failed\n{other},2.5\n{other},failed: leaked\n"
+    found = one.tell_file(lines.encode(), name="r.csv")
+    assert [row.action for row in found.rows] == ["same", "told", "same"]
+    assert "so its run worked; use replace" in found.rows[0].message
+    assert "has a label in this file" in found.rows[2].message
+    assert not one.read_ledger().failures.labels
+    found = one.tell_file(f"name,y\n{done},failed\n".encode(), name="r.csv", replace=True)
+    assert [row.action for row in found.rows] == ["failed"]
+    ledger = one.read_ledger()
+    assert list(ledger.failures.labels) == [done]
+    assert done not in ledger.quantity().labels
 
 
 def test_bytes_are_taken_as_the_file_that_they_are_named(one):

@@ -88,8 +88,6 @@ def test_added_candidates_far_outside_are_said_to_be(alloys):
     assert "temp: 1 of 2 lie far outside what was there" in done.err
 
 
-def test_a_label_that_failed_points_to_skip(bare):
-    assert (
-        "`weal skip bare A-0003 --note failed`"
-        in typed("tell", "bare", "A-0003", "failed").complaint
-    )
+def test_a_word_for_no_label_points_to_skip(bare):
+    said = typed("tell", "bare", "A-0003", "n/a").complaint
+    assert "`weal skip bare A-0003 --note n/a`" in said

@@ -36,6 +36,7 @@ class Case:
     follow: tuple[int, ...] = ()  # which remedy of each is followed
     says: tuple[str, ...] = ()  # in the notes or the plan
     skipped: dict[str, str] = field(default_factory=dict)  # rows, and their notes
+    failed: dict[str, str] = field(default_factory=dict)  # rows whose run failed, and their notes
     named: tuple[str, ...] = ()  # columns that are in the table and no inputs
     options: tuple[tuple[str, str], ...] = ()  # that are given from the start
     bounds: tuple[float | None, float | None] | None = None  # of the labels
@@ -369,8 +370,13 @@ CASES = [
     Case(
         "failures_and_bounds",
         text(cells(**{"yield": some(YIELD, {2: "failed - stirrer stopped", 4: ">95", 6: "n/a"})})),
-        skipped={"R-3": "failed: stirrer stopped", "R-5": ">95: a bound, not learned from"},
-        says=("1 row has no number", "1 row has a bound", "'>95' (R-5)"),
+        skipped={"R-5": ">95: a bound, not learned from"},
+        failed={"R-3": "stirrer stopped"},
+        says=("1 row is told as failed", "1 row has a bound", "'>95' (R-5)"),
+    ),
+    Case(
+        "dashes_for_no_label",
+        text(cells(**{"yield": ["\N{EN DASH}" if one is None else one for one in YIELD]})),
     ),
     Case(
         "word_as_label",

@@ -107,6 +107,7 @@ def test_it_comes_out_as_it_was_meant(case, door, folder):
         table = campaign.read_session().pool.columns()
         labels = {name: [one.y for one in some] for name, some in ledger.quantity().labels.items()}
     assert ledger.skipped == case.skipped
+    assert {n: some[0].note for n, some in ledger.failures.labels.items()} == case.failed
     plan = TablePlan.from_json(ledger.plan)
     used = [one.name for one in plan.columns if one.kind != "dropped"]
     assert table[ledger.id_column] == case.ids

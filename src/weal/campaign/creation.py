@@ -19,6 +19,7 @@ from weal.campaign.config import DEFAULTS, check_goal, check_settings, check_tog
 from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger
+from weal.campaign.row_rules import failure
 from weal.campaign.rules import LabelInput, told_body
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
@@ -46,6 +47,7 @@ from weal.tables.design_space import DesignSpace
 from weal.tables.label_bounds import find_bounds
 from weal.tables.parquet_io import table_to_parquet
 from weal.tables.plan import TablePlan, encode, notes
+from weal.tables.result_lines import RUN_FAILED
 from weal.tables.table import Table, table_of
 from weal.tables.table_options import TableOptions
 
@@ -83,7 +85,7 @@ def create(
         _created_event(chosen, made.plan, quantity, ids, made.is_numbered, who, box),
         *_added_events(chunks, 0, who),
         *_label_events(made.table, ids, quantity, who, made.repeats),
-        *_skip_events(made, who),
+        *_failure_events(made, who),
     ]
     return store.create(name, drafts, chunks), made
 
@@ -187,7 +189,7 @@ def add(
     def decide(tx: Transaction) -> Sequence[Draft]:
         first = tx.count_chunks()
         labels = _label_events(made.table, ids, quantity, who, made.repeats)
-        return [*_added_events(chunks, first, who), *labels, *_skip_events(made, who)]
+        return [*_added_events(chunks, first, who), *labels, *_failure_events(made, who)]
 
     store.transact(ledger.name, decide, chunks)
     return made
@@ -300,10 +302,18 @@ def _label_events(
     ]
 
 
-def _skip_events(made: PlannedTable, who: str) -> list[Draft]:
-    """Events that skip the rows whose measurement failed."""
-    body = {"v": EVENT_BODY_VERSION, "on": True}
-    return [Draft("skipped", {**body, "note": note}, name, who) for name, note in made.failures]
+def _failure_events(made: PlannedTable, who: str) -> list[Draft]:
+    """Events of the runs that failed, and of rows with a bound, which are skipped."""
+    found = list[Draft]()
+    for name, note in made.failures:
+        word, _, because = note.partition(": ")
+        if word.lower() in RUN_FAILED:
+            told = told_body(failure(name, because or None), False)
+            found.append(Draft("told", told, name, who))
+        else:
+            body = {"v": EVENT_BODY_VERSION, "on": True, "note": note}
+            found.append(Draft("skipped", body, name, who))
+    return found
 
 
 def _labels(table: Table, id_column: str, quantity: Quantity) -> list[LabelInput]:

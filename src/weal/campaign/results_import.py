@@ -3,7 +3,8 @@
     told        a new label                    repeated    a second measurement (`repeat`)
     corrected   replaces another label         same        the label exists already
     confirmed   the label exists and is now marked as sure (`sure`)
-    skipped     "failed", "n/a" or "-" in place of a value: the row is skipped, with that as note
+    failed      "failed" in place of a value: the run failed, and what follows the word is the note
+    skipped     "n/a", "-" or a bound (<0.1) in place of a value: skipped, with that as note
     empty       no value: ignored              refused     the line has an error; nothing is saved
 
 `preview` decides without writing; `tell_file` decides the same under the write lock and writes.
@@ -27,19 +28,23 @@ from weal.campaign.idempotency import SKIP, Change, find_call, with_key
 from weal.campaign.label_input import entry, find_different_inputs, read_labels_file
 from weal.campaign.ledger import Ledger
 from weal.campaign.plausibility import implausible_message, judge_first_labels
+from weal.campaign.row_rules import decide_failure, failure
 from weal.campaign.rules import LabelDecision, LabelInput
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
+from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event, canonical_json
 from weal.store.protocol import Transaction
-from weal.tables.result_lines import Result
+from weal.tables.result_lines import RUN_FAILED, Result
 from weal.tables.results_reader import Results, refused_message
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
 
 
-LINE_ACTIONS = ("told", "corrected", "repeated", "confirmed", "same", "skipped", "empty", "refused")
+LINE_ACTIONS = (
+    "told", "corrected", "repeated", "confirmed", "same", "failed", "skipped", "empty", "refused"
+)  # fmt: skip
 OTHER_CAMPAIGN_SHARE = 0.5  # of lines with different inputs: the file is of another campaign
 
 
@@ -185,8 +190,10 @@ def plan_import(
     found = _entries(now.quantity().quantity, results.lines, how.sure)
     entries = {n: one for n, one in found.items() if isinstance(one, LabelInput)}
     changes = [rules.label_change(now, one) for one in entries.values()]
-    changes += [Change(line.id, SKIP) for line in results.lines if line.failure and not line.error]
-    past, reused = _find_past_call(tx, how.key, changes, now)
+    no_label = [line for line in results.lines if line.failure and not line.error]
+    of_0_2 = [*changes, *(Change(line.id, SKIP) for line in no_label)]  # it skipped failed runs
+    changes += [_change(now, line) for line in no_label]
+    past, reused = _find_past_call(tx, how.key, changes, now, of_0_2)
     if past:
         told = rules.decide_retry(tx, now, list(entries.values()), past)
     else:
@@ -197,15 +204,18 @@ def plan_import(
     told, early = judge_first_labels(ledger, told)
     tellings = dict(zip(entries, told, strict=True))
     rows, drafts, repeats = [], list[Draft](), now.open_repeats(tx.now)
+    own_labels = {one.id for one in entries.values()}
     for n, line in enumerate(results.lines):
-        row, draft = _import_line(campaign, line, found.get(n), tellings.get(n), now, how, repeats)
-        if past and draft:
-            words = f"{line.id} was skipped under this key before and is back since"
-            row, draft = replace(row, action="same", message=words), None
+        row, own = _import_line(campaign, line, found.get(n), tellings.get(n), now, how, repeats)
+        if line.failure and line.id in own_labels:
+            row, own = _unfailed(line), ()
+        if past and line.failure and own:
+            words = f"{line.id} was {row.action} under this key before and is back since"
+            row, own = replace(row, action="same", message=words), ()
         if n in differs and row.action != "refused":
             row = replace(row, message=" ".join(filter(None, [row.message, differs[n]])))
         rows.append(row)
-        drafts += [draft] if draft else []
+        drafts += own
     notes = (*results.notes, *(implausible_message(*one, campaign) for one in early))
     problems = _problems(results, differs, how) + ((str(reused),) if reused else ())
     result = ResultsImport(results.where, tuple(rows), problems, notes)
@@ -217,8 +227,9 @@ def plan_import(
 
 
 def _find_past_call(
-    tx: Transaction, key: str | None, changes: Sequence[Change], now: Ledger
-) -> tuple[Sequence[Event], ReusedKey | None]:
+    tx: Transaction, key: str | None, changes: Sequence[Change], now: Ledger,
+    of_0_2: Sequence[Change],
+) -> tuple[Sequence[Event], ReusedKey | None]:  # fmt: skip
     """The events of an earlier call with this key; the error where its content was different."""
     if key is None:
         return (), None
@@ -227,7 +238,10 @@ def _find_past_call(
             tx, key, changes, partial(rules.is_recorded, now), now.first_quantity
         ), None
     except ReusedKey as error:
-        return (), error
+        if list(of_0_2) == list(changes):
+            return (), error
+        past, other = _find_past_call(tx, key, of_0_2, now, of_0_2)
+        return past, error if other else None
 
 
 def _error(result: ResultsImport, kind: type[Exception]) -> Exception | None:
@@ -282,39 +296,67 @@ def _fingerprint(now: Ledger, entries: Sequence[LabelInput]) -> str:
 def _import_line(
     campaign: str, line: Result, found: LabelInput | str | None, telling: LabelDecision | None,
     now: Ledger, how: ImportOptions, repeats: Collection[str],
-) -> tuple[ImportedLine, Draft | None]:  # fmt: skip
+) -> tuple[ImportedLine, tuple[Draft, ...]]:  # fmt: skip
     row = ImportedLine(line.line, line.id, "empty", line.value, line.noise, line.note)
     if line.error or isinstance(found, str):
-        return replace(row, action="refused", message=line.error or str(found)), None
+        return replace(row, action="refused", message=line.error or str(found)), ()
+    if telling is None and line.failure:
+        fails = _is_failure(now, line)
+        return (_fail_row if fails else _skip_row)(row, line, now, how, repeats)
     if telling is None:
-        return _skip_row(row, line, now, how, repeats) if line.failure else (row, None)
+        return row, ()
     if telling.error:
-        return replace(row, action="refused", message=str(telling.error)), None
+        return replace(row, action="refused", message=str(telling.error)), ()
     message = telling.superseded or telling.unclear_message(campaign) or ""
     if telling.implausible and not message:
         message = implausible_message(line.id, telling.implausible, telling.named, campaign)
     if telling.draft is None:
-        return replace(row, action="same", message=message), None
+        return replace(row, action="same", message=message), ()
     kind, again = telling.draft.kind, telling.draft.body["repeat"]
     action = "corrected" if kind == "corrected" else "repeated" if again else "told"
     action = "confirmed" if telling.draft.body.get("confirms") else action
-    return replace(row, action=action, message=message), telling.draft
+    return replace(row, action=action, message=message), (telling.draft,)
+
+
+def _is_failure(now: Ledger, line: Result) -> bool:
+    """Whether the run of the line failed; a campaign of 0.2 may measure a quantity of that name."""
+    return str(line.failure).lower() in RUN_FAILED and WORKED not in now.quantities
+
+
+def _change(now: Ledger, line: Result) -> Change:
+    if _is_failure(now, line):
+        return rules.label_change(now, failure(line.id, line.note))
+    return Change(line.id, SKIP)
+
+
+def _unfailed(line: Result) -> ImportedLine:
+    words = f"{line.id} has a label in this file, so {line.failure!r} changes nothing"
+    return ImportedLine(line.line, line.id, "same", note=line.note, message=words)
+
+
+def _fail_row(
+    row: ImportedLine, line: Result, now: Ledger, how: ImportOptions, repeats: Collection[str]
+) -> tuple[ImportedLine, tuple[Draft, ...]]:
+    """The failure of a run; a row with a label has worked, unless its label is replaced."""
+    decided = decide_failure(now, line.id, line.note, how.who, how.replace, repeats)
+    if decided.error:
+        return replace(row, action="same", message=str(decided.error)), ()
+    action = "failed" if decided.drafts else "same"
+    return replace(row, action=action, message=decided.message), decided.drafts
 
 
 def _skip_row(
     row: ImportedLine, line: Result, now: Ledger, how: ImportOptions, repeats: Collection[str]
-) -> tuple[ImportedLine, Draft | None]:
+) -> tuple[ImportedLine, tuple[Draft, ...]]:
     note = ": ".join(filter(None, [line.failure, line.note]))
     row = replace(row, action="same", note=note)
     if now.is_labelled(line.id) and line.id not in repeats:
-        return replace(
-            row, message=f"{line.id} has a label, so {line.failure!r} skips nothing"
-        ), None
+        return replace(row, message=f"{line.id} has a label, so {line.failure!r} skips nothing"), ()
     if line.id in now.skipped:
-        return row, None
+        return row, ()
     body = {"v": EVENT_BODY_VERSION, "on": True, "note": note}
     said = f"{line.failure!r} is kept as a note and not learned from" if line.is_bound else ""
-    return replace(row, action="skipped", message=said), Draft("skipped", body, line.id, how.who)
+    return replace(row, action="skipped", message=said), (Draft("skipped", body, line.id, how.who),)
 
 
 def _problems(results: Results, differs: Mapping[int, str], how: ImportOptions) -> tuple[str, ...]:

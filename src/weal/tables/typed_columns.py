@@ -30,11 +30,12 @@ from weal.tables.number_columns import (
     OddCell,
     read_number_column,
 )
-from weal.tables.result_lines import bound_note, read_failure
+from weal.tables.result_lines import FAILED, RUN_FAILED, bound_note, read_failure
 from weal.tables.table_error import Remedy, TableError
 
 Cells = RawCells
 _MAX_INT64 = 2**63
+_NO_LABEL = FAILED - RUN_FAILED  # in a table of candidates, - means that there is no label yet
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,6 +87,8 @@ def type_text(
     known = replace_missing_markers(cells)
     if form.missing:
         known = [None if cell and cell.strip() in form.missing else cell for cell in known]
+    if form.is_target:
+        known = [None if cell and cell.strip().lower() in _NO_LABEL else cell for cell in known]
     if form.is_target and (failures := _failures(known)):
         found = type_text(
             name, ["" if n in failures else c for n, c in enumerate(cells)], form, ids
@@ -135,13 +138,15 @@ def _failures(cells: Sequence[str | None]) -> dict[int, str]:
 
 
 def _failure_notes(name: str, failures: dict[int, str], ids: Sequence[Cell] | None) -> list[str]:
-    """Notes on rows with a bound, and on rows without a number, in place of a label."""
+    """Notes on rows with a bound, and on rows whose run failed, in place of a label."""
     notes = []
     for is_bound in (True, False):
         odd = [OddCell(n, t, "") for n, t in failures.items() if bool(bound_note(t)) == is_bound]
-        rows, are = ("1 row has", "is") if len(odd) == 1 else (f"{len(odd)} rows have", "are")
-        what = "a bound, which is not learned from" if is_bound else "no number"
-        words = f"{name}: {rows} {what}, and {are} skipped with this as note"
+        one = len(odd) == 1
+        rows, has, is_ = ("1 row", "has", "is") if one else (f"{len(odd)} rows", "have", "are")
+        words = f"{name}: {rows} {is_} told as failed"
+        if is_bound:
+            words = f"{name}: {rows} {has} a bound, which is kept as a note and not learned from"
         notes += [f"{words}: {name_cells(odd, ids)}"] if odd else []
     return notes
 

@@ -330,12 +330,14 @@ def _report_ids(ids: Sequence[str], what: str, as_json: bool) -> None:
 
 
 MAX_LINES_SHOWN = 10
+
 _ACTIONS = {
     "told": "{} saved",
     "corrected": "{} corrected",
     "repeated": "{} added as repeated measurements",
     "confirmed": "{} confirmed",
     "same": "{} saved before",
+    "failed": "{} failed",
     "skipped": "{} skipped",
     "empty": "{} without a value",
     "refused": "{} refused",
@@ -372,7 +374,10 @@ def as_dict(found: "ResultsImport") -> dict[str, object]:
         "event": found.event,
         "labels": found.labels,
         "new": found.new,
-        **{action: found.counts.get(action, 0) for action in ("skipped", "empty", "refused")},
+        **{
+            action: found.counts.get(action, 0)
+            for action in ("failed", "skipped", "empty", "refused")
+        },
         "problems": list(found.problems),
         "notes": list(found.notes),
         "rows": [asdict(row) for row in found.rows],
