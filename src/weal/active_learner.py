@@ -23,13 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from weal.core.arrays import Array
+from weal.goals.grammar import combine_goals
 from weal.goals.protocol import Goal
 from weal.goals.until import Until
 from weal.learner import frames, local_candidates, run
 from weal.learner.candidate_sample import comparison_size
 from weal.learner.candidates import Candidates
 from weal.learner.choosing import queries, with_selected_experts
-from weal.learner.config import functions_for, goal_for, settings_of
+from weal.learner.config import check_goal_chooses, functions_for, goal_for, settings_of
 from weal.learner.events import (
     Added,
     Event,
@@ -41,7 +42,6 @@ from weal.learner.events import (
 )
 from weal.learner.frames import inputs_at
 from weal.learner.history import History
-from weal.learner.joint_scores import lead_view
 from weal.learner.label_entry import (
     LabelOptions,
     failure_event,
@@ -444,8 +444,9 @@ class LearnerView:
         """
         from weal.learner.best_rows import best_table
 
-        wanted = None if goal is None else goal_for(self.candidates, goal)
-        return best_table(lead_view(self._state), self._beliefs, check_count(n), wanted)
+        measured = self._state.measured
+        wanted = self.goal if goal is None else goal_for(self.candidates, goal, measured)
+        return best_table(self._state, self._beliefs, check_count(n), wanted)
 
     def predicted_error(self, quantity: str | None = None) -> float:
         """The expected error: root mean square of the predicted sds over the pool.
@@ -611,7 +612,14 @@ class ActiveLearner(LearnerView):
     goal : str, goal of `weal.goals`, or None
         What the labels are for: "learn" (the default: a small error everywhere), "maximise",
         "minimise", "best 10", "lowest 10", "above 7.5", "below 3" or "between 40 and 60", with
-        levels in units of the labels; or a value such as ``weal.goals.Above(7.5)``.
+        levels in units of the labels; or a value such as ``weal.goals.Above(7.5)``. Of several
+        quantities one is named, "maximise yield" (else it is the first). A list of two, such as
+        ["maximise yield", "minimise cost"], looks for the Pareto rows of both.
+    subject_to : str, or list of str
+        Constraints on other quantities: "purity >= 95", "crystallised is yes". Rows that meet them
+        are looked for.
+    weights : dict of quantity to number, or None
+        Weights of quantities for the goal learn, 1 by default: {"purity": 2}.
     repeats : bool
         Whether a measured row may be asked again, where the goal gains more by it than by a new
         row: noise hides whether it belongs to the set, or its label is doubted and would change it.
@@ -671,7 +679,9 @@ class ActiveLearner(LearnerView):
         reference: Any = None,
         n_start: int | None = None,
         seed: int = 0,
-        goal: Goal | str | None = None,
+        goal: Goal | str | Sequence[Goal | str] | None = None,
+        subject_to: str | Sequence[str] = (),
+        weights: Mapping[str, float] | None = None,
         repeats: bool = True,
         memory: int = POOL_BYTES,
         scheduler: Any = None,
@@ -690,7 +700,9 @@ class ActiveLearner(LearnerView):
             given = {"ids": ids, "id_column": id_column, "cost": cost, "features": features}
             _refuse_columns({**given, "types": of_inputs})
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
-        settings = settings_of(candidates, model, *chosen, goal, repeats)
+        wanted = combine_goals(goal, subject_to, weights)
+        check_goal_chooses(acquisition, wanted)
+        settings = settings_of(candidates, model, *chosen, wanted, repeats)
         points = None if reference is None else candidates.like(reference)
         measured = measured_quantities(candidates.frame, targets, types or {})
         self._state = begin(settings, candidates, points, measured)
@@ -953,15 +965,16 @@ class ActiveLearner(LearnerView):
         name = self.candidates.name(name)
         self._apply(*forget_events(self._state, name, quantity))
 
-    def change_goal(self, goal: Goal | str) -> None:
+    def change_goal(self, goal: Goal | str | Sequence[Goal | str]) -> None:
         """Give the labels another goal; rows that were asked stay asked.
 
         An acquisition function that was given by name stays; "auto" becomes that of the goal.
 
         Parameters
         ----------
-        goal : str, or goal of `weal.goals`
-            As of `ActiveLearner`.
+        goal : str, goal of `weal.goals`, or list of two
+            As of `ActiveLearner`; constraints stand in the text, "maximise yield subject to
+            purity >= 95".
 
         Raises
         ------
@@ -977,7 +990,9 @@ class ActiveLearner(LearnerView):
         >>> learner.goal, list(learner.acquisition_weights)
         (Above(7.5), ['straddle(7.5)'])
         """
-        settings, wanted = self._state.settings, goal_for(self.candidates, goal)
+        settings = self._state.settings
+        wanted = goal_for(self.candidates, goal, self._state.measured)
+        check_goal_chooses("auto" if settings.by_goal else list(settings.functions), wanted)
         functions = settings.functions
         if settings.by_goal:
             functions = functions_for(self.candidates, "auto", wanted)
@@ -1225,7 +1240,7 @@ class ActiveLearner(LearnerView):
         def remaining(learner: ActiveLearner) -> float | None:
             from weal.learner.best_rows import remaining_gain
 
-            return remaining_gain(lead_view(learner.state), self._beliefs)
+            return remaining_gain(learner.state, self._beliefs)
 
         limits = run.RunLimits(stop, patience, least_gain, remaining)
         return run.run(self, measures, n, callback, limits, progress)

@@ -61,7 +61,7 @@ def test_goals_find_their_rows_with_few_labels(goal):
     for _ in range(28):
         query = learner.ask()
         learner.tell(query, y[query])
-    p = set_membership(learner.state.view(), learner._beliefs).p
+    p = set_membership(learner.state, learner._beliefs).p
     if goal.pointwise:
         low, high = goal.low, goal.high
         assert (((y > low) & (y < high)) == (p > 0.5)).mean() > 0.95

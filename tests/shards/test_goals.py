@@ -54,7 +54,7 @@ def test_the_table_of_shards_is_that_of_memory(tmp_path, goal):
     assert there.column_names[-4:] == ["measured", "mean", "sd", "probability"]
     assert there["mean"].to_pylist() == pytest.approx(list(here["mean"]), abs=1e-5)
     assert there["probability"].to_pylist() == pytest.approx(list(here["probability"]), abs=0.01)
-    found = set_membership(sharded.state.view(), sharded._beliefs)
+    found = set_membership(sharded.state, sharded._beliefs)
     if not goal.pointwise:
         assert found.p.sum() == pytest.approx(goal.k, rel=1e-6)
 

@@ -59,10 +59,12 @@ def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Rep
     settings, first = current_settings(events[0].body["settings"]), _first_rows(events)
     acquisition, model = settings["acquisition"], _model(ledger)
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
-    goal = settings.get("goal", "learn")
-    learner = ActiveLearner(pool.upto(first), model, acquisition, goal=goal, repeats=False, **own)
+    goal = parse_goal(settings.get("goal", "learn"))
+    learner = ActiveLearner(pool.upto(first), model, acquisition, repeats=False, **own)
     measured = [one.quantity for name, one in ledger.quantities.items() if name != WORKED]
     state = measure(learner.state, measured)
+    functions = resolve_acquisition(acquisition, goal, state.candidates.in_shards)
+    state = apply(state, happened.FunctionsChanged(functions, goal, is_auto(acquisition)))
     return replay_new_events(Replay(state, acquisition, model), events, pool)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from weal import text
 from weal.campaign import status_text
 from weal.campaign.contradiction_report import find_contradictions
-from weal.campaign.goal_report import set_progress
+from weal.campaign.goal_report import goal_view, set_progress
 from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
 from weal.campaign.model_status import Estimate, ModelStatus, count_model_chosen, model_status
 from weal.campaign.session import Session, trend
@@ -37,6 +37,7 @@ from weal.goals.until import Until
 from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
+from weal.learner.joint_beliefs import goal_series
 from weal.progress import Progress
 
 
@@ -210,13 +211,19 @@ def status(
     )
 
 
+def bound_goal(ledger: Ledger, goal: Goal) -> Goal:
+    """The goal for the quantities of a campaign; ValueError where it does not fit."""
+    measured = {name: one.quantity for name, one in ledger.quantities.items()}
+    return goal.bind(measured, [str(one["name"]) for one in ledger.plan.get("columns", [])])
+
+
 def goal_in_force(
     ledger: Ledger, goal: object = None, until: object = None
 ) -> tuple[Goal, Until | None]:
     """The goal and the stop condition: those given, else those of the settings."""
     aim, stop = goal_and_until(goal, until)
     return (
-        aim or parse_goal(ledger.settings["goal"]),
+        bound_goal(ledger, aim or parse_goal(ledger.settings["goal"])),
         stop or (None if until is not None else parse_until(ledger.settings["until"])),
     )
 
@@ -244,8 +251,10 @@ def _goal_curve(session: Session, goal: Goal, course: Trend) -> Estimate | None:
     if goal.curve == "errors":
         return None
     pairs = [(one.labels, one.goal_value) for one in course.marks if one.goal_value is not None]
-    if goal.curve == "best":
-        y = np.array([label.y for label in session.view().labels])
+    if goal.is_joint:
+        pairs = goal_series(session.state, goal)
+    elif goal.curve == "best":
+        y = np.array([label.y for label in goal_view(session, goal).labels])
         best = (np.minimum if goal.lowest else np.maximum).accumulate(y).tolist()
         pairs = list(enumerate(best, start=1))
     return Estimate(pairs[-1][1], tuple(pairs)) if pairs else None

@@ -44,6 +44,8 @@ from weal.diagnostics.explanation import (
 )
 from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
 from weal.goals.grammar import parse_goal
+from weal.learner.best_rows import set_membership
+from weal.learner.joint_scores import lead_view
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.repeats import belief_at
 from weal.learner.state import QuantityView, State
@@ -149,14 +151,26 @@ def _chances(
     """
     goal, pool = state.settings.goal, state.candidates
     name = goal.acquisition(in_shards=False)
-    if goal.set_text is None or not state.view().has_model:
+    view = lead_view(state)
+    if goal.set_text is None or not view.has_model:
         return [None] * len(ids)
+    if goal.is_joint:
+        return _joint_chances(state, beliefs, ids)
     if goal.pointwise:
         at = np.array([pool.index[one] for one in ids], dtype=np.intp)
-        p = goal.membership(belief_at(beliefs.posterior(state.view()), at))
+        p = goal.membership(belief_at(beliefs.posterior(view), at))
         return [None] * len(ids) if p is None else list(p.tolist())
     known = [row["scores"].get(name) if pool.cost is None else None for row in rows]
     return [None if score is None else float(np.exp(score)) for score in known]
+
+
+def _joint_chances(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[float | None]:
+    """The same of a goal over several quantities, for a pool in memory."""
+    found = None if state.candidates.in_shards else set_membership(state, beliefs)
+    if found is None:
+        return [None] * len(ids)
+    known = dict(zip(found.at.tolist(), found.p.tolist(), strict=True))
+    return [known.get(state.candidates.index[one]) for one in ids]
 
 
 def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> list[Suggestion]:

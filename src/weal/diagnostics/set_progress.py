@@ -62,7 +62,7 @@ def goal_value(goal: Goal, trained: TrainedEnsemble, scale: Scaling, X: Array) -
 
     The expected F1, or for the best rows the largest expected improvement; None without a set.
     """
-    if goal.curve == "errors":
+    if goal.curve == "errors" or goal.is_joint:  # a joint goal needs the other models too
         return None
     belief = belief_at(trained, scale, X)
     if goal.curve == "best":

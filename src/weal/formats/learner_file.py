@@ -42,6 +42,7 @@ from weal.learner.state import (
     SelectionPoint,
     State,
     part_parameters,
+    with_bound_goal,
 )
 from weal.model.parameters import parameters_of
 from weal.quantities.kinds import WORKED, quantity_from_json, quantity_of_column
@@ -219,7 +220,7 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
         measured=_measured(header, parts),
     )
     _check(state)
-    return state
+    return with_bound_goal(state)
 
 
 def _unpack_parts(

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from weal.goals.best import Best
+from weal.goals.best import LITTLE_GAIN, STOP_RISK, Best
 from weal.goals.learn import too_early
 from weal.goals.protocol import CurveKind, GoalProgress, JointBelief, Loss, SetProgress
-from weal.goals.requirements import Requirement, all_hold
+from weal.goals.requirements import Requirement, all_hold, all_meet
 from weal.goals.threshold import Threshold
-from weal.text import about, with_probability
+from weal.text import about, number, with_probability
 
 if TYPE_CHECKING:
     import numpy as np
@@ -126,6 +126,21 @@ class Feasible:
         best = belief.scaled(float(y[known]))
         return log_feasible_improvement(belief, best, objective.lowest, log_p)
 
+    def joint_gains(self, joint: JointBelief) -> "Array | None":  # (N,)
+        """Expected improvement on the best feasible label times P(feasible)."""
+        import numpy as np
+
+        own = self._own(joint)
+        y = joint.labels(own)[all_hold(self.requirements, joint)]
+        if isinstance(self.objective, Threshold) or np.isnan(y).all() or own not in joint.numbers:
+            return None
+        first = replace(self, objective=replace(self.objective, extreme=True))
+        return np.exp(first.joint_scores(joint))
+
+    def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
+        """Whether rows meet the constraints by their labels."""
+        return all_meet(self.requirements, labels)
+
     def joint_membership(self, joint: JointBelief) -> "Array":  # (N,)
         """The probability of each row of being feasible and in the set of the objective."""
         import numpy as np
@@ -206,11 +221,24 @@ class Feasible:
         if members.reach == "none":
             return self.reach_text("none")
         if members.feasible:
-            return self.objective.advice(progress)
+            return self._advice(progress, members)
         expected = members.expected_feasible or 0.0
         return (
             f"Keep going: no measured row meets all constraints yet; {about(expected)} of all rows "
             "are expected to."
+        )
+
+    def _advice(self, progress: GoalProgress, members: SetProgress) -> str:
+        """The advice once a feasible row is known."""
+        if isinstance(self.objective, Threshold) or members.label_sd == 0.0:
+            return self.objective.advice(progress)
+        if members.gain is None:
+            return "All candidates are labelled or left out: there is nothing left to ask."
+        more = f"one more row is expected to gain {number(members.gain, 2)} at the most"
+        if members.gain >= LITTLE_GAIN * members.label_sd:
+            return f"Keep going: {more}, weighed by the probability of being feasible."
+        return (
+            f"Stop, probably: {more}, less than 1 % of the labels' standard deviation. {STOP_RISK}"
         )
 
     def lines(self, members: SetProgress) -> list[str]:

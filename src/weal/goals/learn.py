@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from weal.conditions.condition import quote
 from weal.goals.named import find_named
 from weal.goals.protocol import CurveKind, GoalProgress, JointBelief, Loss, SetProgress
+from weal.goals.requirements import all_meet
 from weal.text import exact, number, percent
 
 if TYPE_CHECKING:
@@ -106,6 +107,16 @@ class Learn:
 
     def joint_membership(self, joint: JointBelief) -> None:
         """None: there is no set."""
+
+    def joint_gains(self, joint: JointBelief) -> None:
+        """None: it is not joint."""
+
+    def log_feasible(self, joint: JointBelief) -> None:
+        """None: there are no constraints."""
+
+    def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
+        """All do."""
+        return all_meet((), labels)
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for."""

@@ -24,7 +24,7 @@ from weal.goals.protocol import (
     Loss,
     SetProgress,
 )
-from weal.goals.requirements import Requirement, all_hold
+from weal.goals.requirements import Requirement, all_hold, all_meet
 from weal.text import number, percent, with_probability
 
 if TYPE_CHECKING:
@@ -118,13 +118,6 @@ class Pareto:
         bound = tuple(one.bind(quantities, inputs) for one in self.requirements)
         return replace(self, objectives=(first, second), requirements=bound)
 
-    def measured(self, joint: JointBelief) -> "Array":  # (n, 2)
-        """Labels of both objectives in the user's units, NaN for rows that are not feasible."""
-        import numpy as np
-
-        Y = np.column_stack([joint.labels(name) for name in self.names])
-        return np.where(all_hold(self.requirements, joint)[:, None], Y, np.nan)
-
     def _signed(self, joint: JointBelief) -> "tuple[list[Belief], Array, Array] | None":
         """Beliefs, labels (n, 2) and reference point, both to be high; None without a front."""
         import numpy as np
@@ -173,16 +166,23 @@ class Pareto:
         (first, second), Y, _ = known
         return np.exp(log_beyond_front(first, second, Y) + log_p)
 
-    def expected_gain(self, joint: JointBelief) -> "tuple[float, Array] | None":
-        """The hypervolume of the front, and what each row (N,) is expected to add to it."""
+    def joint_gains(self, joint: JointBelief) -> "Array | None":  # (N,)
+        """What each row is expected to add, as a share of the hypervolume of the front."""
         import numpy as np
 
         from weal.core.extensions.hypervolume import hypervolume
 
         known = self._signed(joint)
-        if known is None:
-            return None
-        return hypervolume(known[1], known[2]), np.exp(self.joint_scores(joint))
+        area = 0.0 if known is None else hypervolume(known[1], known[2])
+        return np.exp(self.joint_scores(joint)) / area if area > 0.0 else None
+
+    def log_feasible(self, joint: JointBelief) -> "Array | None":  # (N,)
+        """log P(feasible) of each row; None: there are no constraints."""
+        return log_feasible(self.requirements, joint) if self.requirements else None
+
+    def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
+        """Whether rows meet the constraints by their labels."""
+        return all_meet(self.requirements, labels)
 
     def acquisition(self, in_shards: bool) -> str:
         """The function that ranks rows by the first objective alone."""

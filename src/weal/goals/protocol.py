@@ -143,6 +143,19 @@ class Goal(Protocol):
     def joint_membership(self, joint: JointBelief) -> "Array | None":  # (N,)
         """The probability of each row of belonging to the set of a joint goal."""
 
+    def joint_gains(self, joint: JointBelief) -> "Array | None":  # (N,)
+        """What each row is expected to gain: labels in the units of the experts, or a share.
+
+        Of two objectives it is a share of the hypervolume. None while no row to improve on is
+        known, and for a goal that is not joint or has no objective.
+        """
+
+    def log_feasible(self, joint: JointBelief) -> "Array | None":  # (N,)
+        """log P(feasible) of each row; None: there are no constraints."""
+
+    def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
+        """Whether rows with these labels (n,) by quantity are feasible; NaN is no label."""
+
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for.
 

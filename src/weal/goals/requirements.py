@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = "'purity >= 95' or 'crystallised is yes'"
 WHAT = "subject-to"
+LEAST_PROBABILITY = 1e-12  # of words, in logs
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +155,7 @@ class Requirement:
 
         if self.words and self.quantity in joint.probabilities:
             p = joint.probabilities[self.quantity][:, list(self._bound_codes)].sum(axis=1)
-            with np.errstate(divide="ignore"):
-                return np.asarray(np.log(np.minimum(p, 1.0)))
+            return np.asarray(np.log(np.clip(p, LEAST_PROBABILITY, 1.0)))
         if not self.words and self.quantity in joint.numbers:
             return log_within(joint.numbers[self.quantity], self.low, self.high)
         return np.zeros(joint.N)
@@ -228,14 +228,26 @@ def _bound(part: Comparison, text: str) -> Requirement:
     return Requirement(part.names[0], low=level, open_low=is_open)
 
 
+def all_meet(
+    requirements: Sequence[Requirement], labels: "Mapping[str, Array]"
+) -> "NDArray[np.bool_]":  # (n,)
+    """Whether rows with these labels (n,) by quantity meet all requirements; NaN does not."""
+    import numpy as np
+
+    n = max([len(y) for y in labels.values()], default=0)
+    found = np.ones(n, dtype=np.bool_)
+    for one in requirements:
+        y = labels[one.quantity].tolist() if one.quantity in labels else [math.nan] * n
+        found &= np.array([one.holds(label) for label in y], dtype=np.bool_)
+    return found
+
+
 def all_hold(
     requirements: Sequence[Requirement], joint: "JointBelief"
 ) -> "NDArray[np.bool_]":  # (n,)
-    """Whether the labels of each measured row meet all requirements; NaN does not."""
-    import numpy as np
+    """Whether the labels of each measured row meet all requirements; NaN does not.
 
-    n = max([len(y) for y in joint.measured.values()], default=0)
-    found = np.ones(n, dtype=np.bool_)
-    for one in requirements:
-        found &= np.array([one.holds(y) for y in joint.labels(one.quantity).tolist()], dtype=bool)
-    return found
+    A requirement of a quantity that has no model yet counts for nothing.
+    """
+    known = {*joint.numbers, *joint.probabilities}
+    return all_meet([one for one in requirements if one.quantity in known], joint.measured)

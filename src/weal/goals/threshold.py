@@ -26,6 +26,7 @@ from weal.goals.protocol import (
     Loss,
     SetProgress,
 )
+from weal.goals.requirements import all_meet
 from weal.text import about, number, with_probability
 
 if TYPE_CHECKING:
@@ -116,6 +117,16 @@ class Threshold:
 
     def joint_membership(self, joint: JointBelief) -> None:
         """None: it is not joint."""
+
+    def joint_gains(self, joint: JointBelief) -> None:
+        """None: it is not joint."""
+
+    def log_feasible(self, joint: JointBelief) -> None:
+        """None: there are no constraints."""
+
+    def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
+        """All do."""
+        return all_meet((), labels)
 
     def weight(self, quantity: str) -> float:
         """1: all count the same."""

@@ -89,7 +89,9 @@ def _repeat(
 
 
 def _offers_repeats(settings: LearnerConfig) -> bool:
-    return settings.repeats and settings.by_goal and settings.goal.set_text is not None
+    goal = settings.goal
+    has_set = goal.set_text is not None and not goal.is_joint
+    return settings.repeats and settings.by_goal and has_set
 
 
 def _better_repeat(
@@ -127,7 +129,7 @@ def doubted_of_set(view: QuantityView, beliefs: PosteriorCache) -> list[Hashable
     A row that would be the best one comes first, though it may be in the set as it is.
     """
     pool, goal = view.candidates, view.settings.goal
-    if goal.set_text is None or not view.has_model:
+    if goal.set_text is None or goal.is_joint or not view.has_model:
         return []
     labels = doubted_labels(view, beliefs.model(view))
     labels = {name: y for name, y in labels.items() if pool.present[pool.index[name]]}

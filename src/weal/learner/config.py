@@ -5,6 +5,8 @@ early files of 0.2 combined six functions by Algorithm 2 (`EARLIER_AUTO`); a lea
 file continues with the one.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -17,13 +19,14 @@ from weal.core.extensions.acquisition_registry import (
 )
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
-from weal.goals.grammar import parse_goal
+from weal.goals.grammar import combine_goals
 from weal.goals.learn import DEFAULT_ACQUISITION, Learn
 from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.state import LearnerConfig
 from weal.model.checks import check_count, check_seed, check_validation
 from weal.model.parameters import Parameters, parameters_of
+from weal.quantities.protocol import Quantity
 
 ACQUISITION_GROUPS = {
     "multi": PAPER,
@@ -115,9 +118,16 @@ def settings_of(
     )
 
 
-def goal_for(candidates: Candidates, goal: object) -> Goal:
-    """The goal of a text or of itself, checked for these candidates; None is `learn`."""
-    wanted = Learn() if goal is None else parse_goal(goal)
+def goal_for(
+    candidates: Candidates, goal: object, measured: Sequence[Quantity] | None = None
+) -> Goal:
+    """The goal of a text or of itself, checked for these candidates; None is `learn`.
+
+    With the measured quantities, it is bound to them.
+    """
+    wanted = combine_goals(goal) or Learn()
+    if measured is not None:
+        wanted = wanted.bind({one.name: one for one in measured}, candidates.input_names)
     wanted.check_rows(int(candidates.present.sum()))
     return wanted
 
@@ -128,6 +138,15 @@ def functions_for(
     """The functions of an acquisition and a goal, checked where labels have costs."""
     functions = resolve_acquisition(acquisition, goal, candidates.in_shards)
     return functions if candidates.cost is None else check_amounts(functions)
+
+
+def check_goal_chooses(acquisition: object, goal: Goal | None) -> None:
+    """ValueError where an acquisition function is named beside a goal over several quantities."""
+    if goal is not None and goal.is_joint and not is_auto(acquisition):
+        raise ValueError(
+            f"the goal {goal.text!r} scores rows by several quantities at once, and no acquisition "
+            f"function does: leave out the acquisition {acquisition!r}, or choose another goal"
+        )
 
 
 def is_auto(acquisition: object) -> bool:

@@ -12,6 +12,9 @@ of each part are scaled to the range 0 to 1 over the free candidates and added,
 
 so that a quantity that is known well enough has little say.
 
+A goal over several quantities (constraints, two objectives) has scores of its own: logs of amounts,
+of the beliefs in all of them at once (`goals.protocol`).
+
 Where runs have failed, scores are those of a run that works (`weighed_by_outcome`): an amount is
 multiplied by P(works), log P(works) is added to the log of an amount, and a score that may be
 negative is shifted to be at least 0 before it is multiplied: a negative score times P would favour
@@ -29,6 +32,7 @@ from weal.core.extensions.acquisition_registry import is_log_amount
 from weal.core.extensions.pass_fail import bald_pass
 from weal.core.paper.acquisition import Acquisition, gpm_var
 from weal.core.paper.adaptive_acquisition import SCALINGS
+from weal.learner.joint_beliefs import joint_belief
 from weal.learner.pools.protocol import PoolScores, ScorePass
 from weal.learner.pools.score_pass import MemoryScores
 from weal.learner.posterior_cache import PosteriorCache
@@ -39,6 +43,7 @@ from weal.quantities.protocol import Quantity
 
 MIN_NOISE = 0.05  # label sds
 LEAST_PROBABILITY = 1e-12  # of a run that works, in logs
+LEAST_LOG_SCORE = -1e300  # of a row that no quantity allows
 JOINT_SAMPLE = 4096  # candidates of a pool in files that are compared besides the best of each part
 _RANGE = SCALINGS["range"]
 
@@ -80,6 +85,8 @@ def pool_scores(
     state: State, beliefs: PosteriorCache, free: Free, step: int, pending: bool
 ) -> PoolScores:
     """The scores of all functions in use; `pending`: as if pending candidates had their labels."""
+    if state.settings.by_goal and state.settings.goal.is_joint:
+        return _goal_scores(state, beliefs, free, step, pending)
     views = scored_views(state)
     each = [score_part(view, beliefs, free, step, pending) for view in views]
     outcomes = outcome_view(state)
@@ -98,6 +105,27 @@ def pool_scores(
         works = beliefs.pool_pass_probability(outcomes, pending)
         total = weighed_by_outcome(total, works, free, functions)
     return MemoryScores(replace(passes[0].asked, functions=functions), total)
+
+
+def _goal_scores(
+    state: State, beliefs: PosteriorCache, free: Free, step: int, pending: bool
+) -> PoolScores:
+    """The scores of a goal over several quantities: logs of amounts."""
+    goal, pool, outcomes = state.settings.goal, state.candidates, outcome_view(state)
+    at = np.arange(len(pool), dtype=np.intp)
+    scores = goal.joint_scores(joint_belief(state, beliefs, goal, at, pending))
+    assert scores is not None
+    if outcomes is not None:
+        works = beliefs.pool_pass_probability(outcomes, pending)
+        scores = scores + np.log(np.maximum(works, LEAST_PROBABILITY))
+    if pool.cost is not None:
+        scores = scores - np.log(pool.cost)
+    posterior = beliefs.posterior(scored_views(state)[0])
+    key, functions = (state.settings.seed, step), state.settings.functions
+    asked = ScorePass(
+        posterior.ens, functions, posterior.X, posterior.y, key, free, pool.ids, pool.cost
+    )
+    return MemoryScores(asked, np.maximum(scores, LEAST_LOG_SCORE)[None])
 
 
 def weighed_by_outcome(

@@ -274,8 +274,14 @@ class PosteriorCache:
 
     def pool_pass_probability(self, view: QuantityView, pending: bool) -> Array:  # (U,)
         """P(pass) of all candidates; `pending`: as if those pending had their labels."""
+        return self.pass_probability_at(view, np.arange(len(view.candidates)), pending)
+
+    def pass_probability_at(
+        self, view: QuantityView, at: NDArray[np.intp], pending: bool = False
+    ) -> Array:  # (n,)
+        """P(pass) of the candidates `at`; `pending`: as if those pending had their labels."""
         posterior = self.pending_posterior(view) if pending else self.posterior(view)
-        held, mu, v = posterior.pool.predict_kept(np.arange(len(view.candidates)))
+        held, mu, v = posterior.pool.predict_kept(at)
         ens = posterior.ens
         w = ens.w[held] / ens.w[held].sum()
         var = ens.magnitude[held, None] * v

@@ -271,7 +271,14 @@ def measure(state: State, quantities: Iterable[Quantity]) -> State:
     """A state without labels that measures these quantities instead."""
     measured = tuple(quantities)
     empty = {part.name: QuantityState(part) for one in measured for part in one.parts()}
-    return replace(state, quantities=empty, measured=measured)
+    return with_bound_goal(replace(state, quantities=empty, measured=measured))
+
+
+def with_bound_goal(state: State) -> State:
+    """The state with its goal bound to the measured quantities; ValueError: it does not fit."""
+    settings, inputs = state.settings, state.candidates.input_names
+    goal = settings.goal.bind({one.name: one for one in state.measured}, inputs)
+    return replace(state, settings=replace(settings, goal=goal))
 
 
 def begin(

@@ -38,7 +38,13 @@ from weal.learner.part_labels import (
     update_of_outcomes,
     updates_of_parts,
 )
-from weal.learner.state import QuantityState, QuantityView, SelectionPoint, State
+from weal.learner.state import (
+    QuantityState,
+    QuantityView,
+    SelectionPoint,
+    State,
+    with_bound_goal,
+)
 from weal.model import scaled_data
 from weal.model.scaled_data import check_distance
 from weal.model.training import last_selection
@@ -203,7 +209,8 @@ def _functions_changed(state: State, event: FunctionsChanged) -> State:
     settings = replace(state.settings, functions=event.functions, by_goal=event.by_goal)
     if event.goal is not None:
         settings = replace(settings, goal=event.goal)
-    return replace(state, settings=settings, log_omega=settings.even, weighed=False, batch=())
+    changed = replace(state, settings=settings, log_omega=settings.even, weighed=False, batch=())
+    return with_bound_goal(changed)
 
 
 _STATE_TRANSITIONS: dict[type, Callable[[State, Any], State]] = {

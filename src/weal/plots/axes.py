@@ -28,7 +28,7 @@ from weal.files import check_files, write_files
 from weal.goals.learn import Learn
 from weal.goals.protocol import CurveKind, Goal
 from weal.goals.until import Until
-from weal.learner.joint_labels import hypervolume_series, joint_labels
+from weal.learner.joint_beliefs import hypervolume_series, joint_labels
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import QuantityView, State
 from weal.model.model import Model
@@ -246,8 +246,8 @@ def _hypervolume_curve(view: PlotData, ax: Axes | None, progress: Progress | Non
 
 def _objective_labels(view: PlotData) -> Array:  # (n, 2)
     """Labels of the objectives of the goal, row by row."""
-    rows = joint_labels(view.learner.state)
-    return np.column_stack([rows.column(str(name)) for name, _ in view.goal.directions])
+    names = [str(name) for name, _ in view.goal.directions]
+    return joint_labels(view.learner.state).columns(names)
 
 
 _CURVES: dict[CurveKind, Callable[[PlotData, Axes | None, Progress | None], Axes]] = {

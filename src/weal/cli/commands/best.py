@@ -71,7 +71,7 @@ def best(
 
 def _show(found: "BestTable") -> None:
     inputs = found.inputs[:MAX_INPUTS_SHOWN]
-    header = ["id", *inputs, "measured", "expected", found.heading]
+    header = ["id", *inputs, *found.headings]
     show_table(header, found.cells(MAX_INPUTS_SHOWN))
     if len(found.inputs) > MAX_INPUTS_SHOWN:
         say(f"{plural(len(found.inputs) - MAX_INPUTS_SHOWN, 'input')} not shown: --to FILE has all")
