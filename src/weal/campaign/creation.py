@@ -25,7 +25,7 @@ from weal.core.arrays import Array
 from weal.core.scaling import location_scale
 from weal.errors import Conflict
 from weal.progress import Progress
-from weal.quantities.kinds import quantity_of_column, with_bounds
+from weal.quantities.kinds import quantity_of_column, with_bounds, with_unit
 from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
@@ -128,9 +128,11 @@ def _quantity(options: TableOptions, table: Table) -> Quantity:
             f"--range names {wrong[0]!r}, which is not the target {options.target!r}: name the "
             "target, or leave it out"
         )
-    return with_bounds(
-        quantity_of_column(options.target), *find_bounds(table, options.target, options)[0]
+    bounds, unit = (
+        find_bounds(table, options.target, options)[0],
+        table.units.get(options.target or ""),
     )
+    return with_unit(with_bounds(quantity_of_column(options.target), *bounds), unit)
 
 
 def _labels_of(drafts: Sequence[Draft], target: str | None) -> Table:
@@ -204,8 +206,12 @@ def read_more(ledger: Ledger, source: object, options: TableOptions | None = Non
         TablePlan.from_json(ledger.plan), id_column=ledger.id_column, target=quantity.column
     )
     how = options_of_plan(plan, options)
+    if quantity.column and quantity.unit:
+        how = replace(how, units={**how.units, quantity.column: quantity.unit})
     how = replace(how, id_column=None) if ledger.numbered else how
     rows, numbered = read_rows(source, how, ledger.rows)
+    if refusal := rows.refusals.get(quantity.column or ""):
+        raise refusal
     table, repeats = once_each(rows, plan)
     X = encode(plan, table)
     said = (*table.notes, *table.row_notes, *notes(plan, table), *_beyond_notes(table, quantity))

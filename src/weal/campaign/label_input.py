@@ -136,7 +136,8 @@ def read_labels_file(
 
     ledger = campaign.read_ledger()
     own = tuple(column["name"] for column in ledger.plan["columns"])
-    form = ResultColumns(ledger.id_column, ledger.quantity().quantity.column, own, value)
+    quantity = ledger.quantity().quantity
+    form = ResultColumns(ledger.id_column, quantity.column, own, value, quantity.unit)
     try:
         results = read_results(source, form, **options)
     except ValueError:

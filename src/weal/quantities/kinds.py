@@ -73,6 +73,13 @@ def with_bounds(quantity: Quantity, low: float | None, high: float | None) -> Qu
     return quantity_from_json(body)
 
 
+def with_unit(quantity: Quantity, unit: str | None) -> Quantity:
+    """The quantity with the unit of its labels in a table, where its column names none."""
+    if quantity.unit or not unit or quantity.words:
+        return quantity
+    return quantity_from_json({**quantity.to_json(), "unit": unit})
+
+
 def quantity_from_json(body: QuantityBody) -> Quantity:
     """The quantity that `to_json` wrote; UnreadableFile for a kind of a later version of weal."""
     if body["kind"] not in KINDS:

@@ -196,6 +196,8 @@ def encode(plan: TablePlan, table: Table, ids: Sequence[str] | None = None) -> M
     X = np.empty((table.n, len(plan.names)))
     start = 0
     for column in used:
+        if column.kind == "number" and column.name in table.refusals:
+            raise table.refusals[column.name]
         end = start + len(column.inputs)
         X[:, start:end] = encode_column(column, table, ids)
         start = end

@@ -37,7 +37,7 @@ from weal.tables.csv_reader import (
 from weal.tables.number_columns import NumberForm, read_label_cells
 from weal.tables.result_lines import RESULT_NUMBERS, Result, read_line
 from weal.tables.text_records import check_size
-from weal.tables.units import header_unit
+from weal.tables.units import are_convertible, canonical_unit, convert, header_unit
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 RESULTS_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet", ".pq")
@@ -120,10 +120,12 @@ def read_results(
     line, first = grid.rows[at]
     names, records = _table(grid, first, grid.rows[at + 1 :])
     roles, notes = _roles(names, form, grid.where)
+    row_unit = ""
     if at and header is None:
         notes.append(header_note(grid.where, line))
     if records and is_unit_row(records[0][1], roles["id"]):
         notes.append(f"{Path(grid.where).name}: line {records[0][0]} was read as a row of units")
+        row_unit = canonical_unit(records[0][1][roles["value"]].strip(" []()"))
         records = records[1:]
     own = {one: n for n, one in enumerate(names) if one in form.own and n not in roles.values()}
     rows = [
@@ -132,13 +134,36 @@ def read_results(
         if cells[roles["id"]].strip() != names[roles["id"]]  # a header again
     ]
     title = names[roles["value"]]
-    unit = form.unit or header_unit(title)
+    wanted = canonical_unit(form.unit) or header_unit(title)
+    unit = row_unit or wanted
+    if wanted and unit != wanted:
+        notes.append(_conversion_note(title, unit, wanted))
     read = {
         role: read_label_cells(title, [row[role].strip() for _, row, _ in rows], NumberForm(unit))
         for role in RESULT_NUMBERS if role in roles
     }  # fmt: skip
     lines = tuple(read_line(line, row, inputs, title, read) for line, row, inputs in rows)
+    if wanted and unit != wanted:
+        lines = tuple(_in_unit(line, unit, wanted) for line in lines)
     return Results(grid.where, lines, (*grid.notes, *notes))
+
+
+def _conversion_note(title: str, unit: str, wanted: str) -> str:
+    """The note on labels in another unit; ValueError where they cannot be converted."""
+    if not are_convertible(unit, wanted):
+        raise ValueError(
+            f"{title}: the row of units says {unit!r}, and labels are in {wanted!r}; correct the "
+            "row of units, or delete it if they are in that unit"
+        )
+    return f"{title}: numbers in {unit} were converted to {wanted}, as the row of units says"
+
+
+def _in_unit(line: Result, unit: str, wanted: str) -> Result:
+    """The line with its label and noise in the wanted unit."""
+    if line.value is None:
+        return line
+    noise = line.noise and convert(line.noise, unit, wanted) - convert(0.0, unit, wanted)
+    return line._replace(value=convert(line.value, unit, wanted), noise=noise)
 
 
 def _read_grid(

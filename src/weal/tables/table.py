@@ -34,9 +34,11 @@ from weal.tables.typed_columns import (
     ColumnForm,
     TypedColumn,
     as_text,
+    in_unit,
     take_cells,
     type_column,
 )
+from weal.tables.units import canonical_unit
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
 MAX_FILES_NAMED = 10  # in the message on a file that is not there
@@ -145,6 +147,10 @@ def table_of(
     }  # fmt: skip
     if decimal:
         typed = _decided_by_others(typed, columns, how, left_out.units, ids)
+    typed = {
+        name: in_unit(name, one, canonical_unit(how.units[name])) if name in how.units else one
+        for name, one in typed.items()
+    }
     n = len(next(iter(typed.values())).cells) if typed else 0
     return Table(
         {name: one.cells for name, one in typed.items()},

@@ -65,8 +65,9 @@ class TableOptions:
         kind = self.types.get(name)
         if kind not in (None, "number"):
             return None
-        declared = name in self.units
-        unit = self.units[name] if declared else unit_row.get(name) or header_unit(name)
+        own = canonical_unit(self.units.get(name, ""))
+        declared = bool(own) and unit_row.get(name, own) == own
+        unit = own if declared else unit_row.get(name) or header_unit(name)
         mark = self.decimal.get(name, self.decimal.get("", ""))
         return NumberForm(canonical_unit(unit), declared, mark, kind == "number")
 

@@ -32,6 +32,7 @@ from weal.tables.number_columns import (
 )
 from weal.tables.result_lines import FAILED, RUN_FAILED, bound_note, read_failure
 from weal.tables.table_error import Remedy, TableError
+from weal.tables.units import are_convertible, convert
 
 Cells = RawCells
 _MAX_INT64 = 2**63
@@ -149,6 +150,24 @@ def _failure_notes(name: str, failures: dict[int, str], ids: Sequence[Cell] | No
             words = f"{name}: {rows} {has} a bound, which is kept as a note and not learned from"
         notes += [f"{words}: {name_cells(odd, ids)}"] if odd else []
     return notes
+
+
+def in_unit(name: str, column: TypedColumn, unit: str) -> TypedColumn:
+    """The column with its numbers in the unit; with a refusal where they cannot be converted."""
+    given, cells = column.unit, column.cells
+    if not given or not unit or given == unit:
+        return column
+    if not are_convertible(given, unit):
+        problem = f"{name}: the row of units says {given!r}, and the numbers are needed in {unit!r}"
+        way = "correct the row of units, or delete it if the numbers are in that unit"
+        return replace(column, refusal=TableError(problem, otherwise=way))
+    values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    changed: list[Cell] = [
+        convert(float(one), given, unit) if isinstance(one, int | float) and one == one else None
+        for one in values
+    ]
+    note = f"{name}: numbers in {given} were converted to {unit}, as the row of units says"
+    return replace(column, cells=pack_cells(changed), unit=unit, notes=(*column.notes, note))
 
 
 def _unit(form: ColumnForm) -> str:
