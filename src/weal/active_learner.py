@@ -186,6 +186,32 @@ class LearnerView:
         """The model of a quantity by its name; of a class by "phase is fcc"; of "worked"."""
         return self._beliefs.model(self._state.view(part))
 
+    def source_of(self, quantity: str | None = None) -> str | None:
+        """The quantity whose predictions are an input of the model of another; None: none helps.
+
+        A quantity with at least twice as many labels is tried, and kept where it improves the
+        leave-one-out predictions of the other.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Whose model; None: that of the only quantity, which has no source.
+
+        Returns
+        -------
+        str or None
+            The name of the source.
+
+        Raises
+        ------
+        RuntimeError
+            While labels are too few for a model.
+        """
+        view = self._view(quantity)
+        source = None if view.selection is None else view.selection.source
+        used = self._beliefs.model(view).scaling.source is not None
+        return source.part if source is not None and used else None
+
     @property
     def notes(self) -> list[str]:
         """Notes of the last pass over shards: values that were not in the sample of the plan."""

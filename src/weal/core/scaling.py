@@ -11,6 +11,7 @@ Where the fourth moment says so it is warped first, x -> asinh((x - median) / sp
 interquartile range over that of a normal: nearly the identity in the middle, a log in the tails.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,6 +46,9 @@ class Scaling:
         Of inputs with heavy tails, which are warped by asinh before they are scaled; None: none is.
     x_spread : array (d,) or None
         Their spread, 0 for inputs without a warp.
+    source : function or None
+        Further inputs (N, s), already scaled, of inputs X (N, d) in the user's units: what another
+        model predicts there. `inputs` appends them; None: there are none.
 
     Examples
     --------
@@ -63,22 +67,27 @@ class Scaling:
     y_sd: float = 1.0
     x_median: Array | None = None  # (d,)  of warped columns; None: none is
     x_spread: Array | None = None  # (d,)  0 for columns that are not warped
+    source: Callable[[Array], Array] | None = None  # (N, d) -> (N, s)  further inputs, scaled
 
-    def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d)
+    def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d + s)
         """Scaled inputs; infinite, without a warning, beyond the range of floats.
 
         Parameters
         ----------
-        X : array (N, d)
+        X : array (N, d), or (d,)
             In the user's units.
 
         Returns
         -------
-        array (N, d)
-            Scaled.
+        array (N, d + s), or (d + s,)
+            Scaled, and the further inputs of the source.
         """
         with np.errstate(over="ignore"):
-            return (_compress_tails(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd
+            own = (_compress_tails(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd
+        if self.source is None:
+            return own
+        more = self.source(np.atleast_2d(X))
+        return np.concatenate([own, more.reshape(*own.shape[:-1], more.shape[1])], axis=-1)
 
     def labels(self, y: Array) -> Array:  # (N,) -> (N,)
         """Scaled labels; infinite, without a warning, beyond the range of floats.

@@ -17,7 +17,7 @@ nearest label.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -153,10 +153,10 @@ LEAST_WEIGHT = 0.05  # of experts that distinguish inputs
 
 def length_scales(model: Model) -> Array:  # (M, d)
     """Lengthscales of the experts, in scaled inputs; 1 for encoded columns."""
-    d = model.n_features_in_
+    d, all_inputs = model.n_features_in_, model.trained.X.shape[1:]  # with those of a source
     if not model.dictionary_:
         return np.ones((len(model.weights_), d))
-    return np.array([np.broadcast_to(k.length_scale, (d,)) for k in model.dictionary_])
+    return np.array([np.broadcast_to(k.length_scale, all_inputs)[:d] for k in model.dictionary_])
 
 
 def input_importance(model: Model, names: Sequence[str]) -> dict[str, float]:
@@ -191,8 +191,8 @@ def distances(model: Model | None, pool: Array, X: Array, Y: Array) -> Array:  #
     """
     if model is not None:
         pull = np.sqrt(model.weights_ @ length_scales(model) ** -2.0)
-        scale = model.scaling.inputs
-        return np.sqrt(squared_distances(scale(X) * pull, scale(Y) * pull))
+        own = replace(model.scaling, source=None)
+        return np.sqrt(squared_distances(own.inputs(X) * pull, own.inputs(Y) * pull))
     _, sd = location_scale(pool)
     unit = np.where(sd == 0.0, 1.0, sd)
     return np.sqrt(squared_distances(X / unit, Y / unit))

@@ -40,6 +40,7 @@ from weal.learner.state import (
     LearnerConfig,
     QuantityState,
     SelectionPoint,
+    SourcePoint,
     State,
     part_parameters,
     with_bound_goal,
@@ -134,9 +135,12 @@ def _pack_selection(selection: SelectionPoint | None, d: int) -> tuple[Header | 
     experts = None
     if selection.experts is not None:
         header, more = model_file.pack_experts(selection.experts)
-        experts = {**header, "n_inputs": d}
+        experts = {**header, "n_inputs": selection.experts.X.shape[1]}
         arrays |= add_prefix(_EXPERTS_PREFIX, more)
-    return {"n": selection.n, "together": selection.n_joint, "experts": experts}, arrays
+    header = {"n": selection.n, "together": selection.n_joint, "experts": experts}
+    if selection.source is not None:
+        header["source"] = selection.source.part
+    return header, arrays
 
 
 def load(
@@ -228,13 +232,29 @@ def _unpack_parts(
 ) -> list[QuantityState]:
     """The parts of the learner, in their order."""
     found = []
-    for n, body in enumerate([header, *header.get("others", [])]):
+    bodies = [header, *header.get("others", [])]
+    for n, body in enumerate(bodies):
         own = with_prefix(_PART_PREFIX.format(n), arrays) if n else arrays
         quantity = _quantity(body.get("quantity"), target)
         labels = _labels(body["label_ids"], own)
         selection = _unpack_selection(body["settlement"], quantity, params, own)
         found.append(QuantityState(quantity, labels, selection))
-    return found
+    sources = [(body["settlement"] or {}).get("source") for body in bodies]
+    return _with_sources(found, sources)
+
+
+def _with_sources(parts: list[QuantityState], sources: list[str | None]) -> list[QuantityState]:
+    """The parts with the sources that the file names: those with more labels first."""
+    by_name = {one.quantity.name: one for one in parts}
+    order = sorted(zip(parts, sources, strict=True), key=lambda one: -len(one[0].labels))
+    for part, source in order:
+        if source is not None and part.selection is not None:
+            other = by_name[source].selection
+            if other is None:
+                raise ValueError(f"{source} is the source of another quantity, and has no model")
+            point = dataclasses.replace(part.selection, source=SourcePoint(source, other))
+            by_name[part.quantity.name] = dataclasses.replace(part, selection=point)
+    return [by_name[one.quantity.name] for one in parts]
 
 
 def _measured(header: Header, parts: list[QuantityState]) -> tuple[Quantity, ...]:

@@ -49,7 +49,7 @@ def pack_experts_snapshot(experts: TrainedEnsemble, view: QuantityView) -> bytes
     header, arrays = model_file.pack_experts(experts)
     plain = {
         "of": experts_fingerprint(view),
-        "experts": {**header, "n_inputs": view.candidates.n_inputs},
+        "experts": {**header, "n_inputs": experts.X.shape[1]},
         "arrays": {name: array_to_json(array) for name, array in arrays.items()},
     }
     return json.dumps(plain).encode()

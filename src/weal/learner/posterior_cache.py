@@ -27,6 +27,7 @@ from weal.core.extensions import pass_fail
 from weal.core.paper.adaptive_acquisition import ValidationLabels
 from weal.core.paper.feature_gp import apply_step
 from weal.core.protocols import Targets
+from weal.core.scaling import Scaling
 from weal.learner.labels import Label
 from weal.learner.pools.memory import MemoryPool
 from weal.learner.pools.protocol import (
@@ -37,6 +38,7 @@ from weal.learner.pools.protocol import (
     PoolSnapshot,
     with_pseudo_labels,
 )
+from weal.learner.quantity_sources import choose_inputs
 from weal.learner.state import QuantityView, SelectionPoint, State
 from weal.learner.tracked_points import (
     TargetPoints,
@@ -91,29 +93,38 @@ class CacheEntry:
 
 
 def train_initial(
-    view: QuantityView, selection: SelectionPoint, last: CacheEntry | None
+    view: QuantityView,
+    selection: SelectionPoint,
+    last: CacheEntry | None,
+    source: Model | None = None,
 ) -> CacheEntry:
-    """The model, conditioned on the first labels jointly."""
-    scale, told = selection.scaling, view.labels.told[: selection.n_joint]
-    initial = _experts(view.parameters, selection, last)
-    if told:
+    """The model, conditioned on the first labels jointly; `source`: whose predictions may help."""
+    told = view.labels.told[: selection.n_joint]
+
+    def train(scale: Scaling, by: SelectionPoint) -> TrainedEnsemble:
+        experts = _experts(view.parameters, by, scale, last)
+        if not told:
+            return experts
         first = view.labels.arrays(0, selection.n_joint)
         sure = view.labels.sure(0, selection.n_joint)
-        initial = training.add_labels(initial, *scaled_data.scale_data(scale, *first), sure)
+        return training.add_labels(experts, *scaled_data.scale_data(scale, *first), sure)
+
+    initial, scale = choose_inputs(selection, source, train)
     pool = view.candidates
     columns = None if pool.plan is not None else pool.columns
     return CacheEntry(selection, initial, told, Model(initial, scale, columns, pool.plan))
 
 
 def _experts(
-    parameters: Parameters, selection: SelectionPoint, last: CacheEntry | None
+    parameters: Parameters, selection: SelectionPoint, scale: Scaling, last: CacheEntry | None
 ) -> TrainedEnsemble:
     """The experts before the first label: those of the state, or newly selected ones."""
     if selection.experts is not None:
         return selection.experts
-    if last is not None and last.selection.labels is selection.labels:
+    same = last is not None and last.selection.labels is selection.labels
+    if last is not None and same and scale.source is None and last.model.scaling.source is None:
         return training.without_labels(last.initial)
-    by = scaled_data.scale_data(selection.scaling, *selection.labels)
+    by = scaled_data.scale_data(scale, *selection.labels)
     sure, label_zero = selection.trusted, scaled_data.label_zero(selection.scaling)
     return training.select_experts(
         parameters.setting, *by, parameters.seed, sure=sure, label_zero=label_zero
@@ -350,6 +361,13 @@ class PosteriorCache:
         )
         return for_.candidates.make_pool(model, reference, context)
 
+    def _source(self, view: QuantityView, selection: SelectionPoint) -> Model | None:
+        """The model of the source of a part, after the labels that selected its experts."""
+        if selection.source is None:
+            return None
+        entry = self._entry_of(view.state.view(selection.source.part))
+        return replace(entry.model, trained=entry.initial)
+
     def _find_entry(self, view: QuantityView) -> CacheEntry | None:
         """The cached entry of this state or of one before it."""
         entry = self._entries.get(view.quantity.name)
@@ -367,7 +385,9 @@ class PosteriorCache:
         if selection is None:
             raise RuntimeError("there is no model yet: fewer labels were told than n_start")
         name = view.quantity.name
-        entry = kept or train_initial(view, selection, self._entries.get(name))
+        entry = kept or train_initial(
+            view, selection, self._entries.get(name), self._source(view, selection)
+        )
         late = entry if start is None else update(start(entry.initial_entry), entry.told)
         if late is kept and len(late.told) == len(told):
             return late

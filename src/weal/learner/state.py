@@ -65,6 +65,14 @@ class LearnerConfig:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SourcePoint:
+    """The part whose predictions are an input of another, at its last selection."""
+
+    part: str
+    selection: "SelectionPoint"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class SelectionPoint:
     """The last expert selection, which with later labels determines the model."""
 
@@ -74,6 +82,7 @@ class SelectionPoint:
     n_joint: int  # first labels that are conditioned on jointly; later ones one by one
     experts: TrainedEnsemble | None = None  # as selected, before the first label, where known
     trusted: Array | None = None  # (n,)  which of `labels` are called sure, as 1 and 0; None: none
+    source: SourcePoint | None = None  # whose predictions may be an input (`quantity_sources`)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,6 +38,7 @@ from weal.learner.part_labels import (
     update_of_outcomes,
     updates_of_parts,
 )
+from weal.learner.quantity_sources import with_sources
 from weal.learner.state import (
     QuantityState,
     QuantityView,
@@ -83,6 +84,7 @@ def _apply_told(state: State, event: LabelsTold) -> State:
         now = {name: one.labels for name, one in after.quantities.items()}
         outcomes = update_of_outcomes(before, now, told)
         after = after if outcomes is None else _update_part(after, WORKED, outcomes)
+        after = with_sources(after)
     names = {label.name for label in event.labels}
     return replace(
         after,

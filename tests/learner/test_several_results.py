@@ -1,0 +1,248 @@
+"""Several results of a run, words among them, and runs that fail: laws and references."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from weal import ActiveLearner
+from weal.core.extensions.goal_acquisitions import ei, ucb
+from weal.core.extensions.more_acquisitions import mvr
+from weal.errors import AlreadyLabelled
+from weal.learner.joint_scores import outcome_view, scored_views, weighed_by_outcome
+
+TARGETS = ["yield [%]", "purity [%]", "crystallised", "phase", "grade"]
+TYPES = {
+    "crystallised": "pass:ja,nein",
+    "phase": "classes:fcc,bcc,hcp",
+    "grade": "ordered:low,medium,high",
+}
+
+
+def pool(n=120, d=3, seed=0):
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d)) * [1e-3, 1.0, 1e4][:d]
+
+
+def results(X):
+    u = X / np.abs(X).max(axis=0)
+    return {
+        "yield": 50.0 + 40.0 * np.sin(2.0 * u[:, 0]) * u[:, 1],
+        "purity": 1e-6 * (3.0 + u[:, 2]),
+        "crystallised": np.where(u[:, 0] + u[:, 2] > 0.0, "ja", "nein"),
+        "phase": np.array(["fcc", "bcc", "hcp"])[np.digitize(u[:, 1], [-0.3, 0.3])],
+        "grade": np.array(["low", "medium", "high"])[np.digitize(u[:, 2], [-0.3, 0.3])],
+    }
+
+
+def row(known, n, *names):
+    return {name: known[name][n] for name in names or known}
+
+
+def learner_of(X, **more):
+    return ActiveLearner(X, target=TARGETS, types=TYPES, **more)
+
+
+def test_the_models_of_two_numbers_are_those_of_two_learners():
+    X = pool()
+    known = results(X)
+    both = ActiveLearner(X, target=["yield [%]", "purity [%]"])
+    alone = {name: ActiveLearner(X, target=name) for name in ("yield", "purity")}
+    for n in range(0, 40):
+        both.tell(n, row(known, n, "yield", "purity"))
+        for name, one in alone.items():
+            one.tell(n, known[name][n])
+    for name, one in alone.items():
+        assert np.array_equal(both.predict(X, quantity=name), one.predict(X))
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_how_labels_of_a_row_arrive_does_not_matter(together):
+    X = pool()
+    known, first, second = results(X), learner_of(X), learner_of(X)
+    for n in range(0, 30, 2):
+        first.tell(n, row(known, n))
+        if together:
+            second.tell({n: row(known, n)})
+        else:
+            for name in known:
+                second.tell(n, known[name][n], quantity=name)
+    assert first.ask(3) == second.ask(3)
+    for name in ("crystallised", "phase", "grade"):
+        assert np.array_equal(first.predict_proba(X, name), second.predict_proba(X, name))
+
+
+def test_a_row_gets_its_other_labels_later_and_is_not_asked_again():
+    X = pool()
+    known, learner = results(X), learner_of(X, n_start=3)
+    for n in range(6):
+        learner.tell(n, row(known, n))
+    query = learner.ask()
+    learner.tell(query, {"yield": known["yield"][query]})
+    assert query in learner.pending
+    later = [learner.ask(1)[0] for _ in range(2)]
+    assert query not in later
+    learner.tell(query, row(known, query, "purity", "crystallised", "phase", "grade"))
+    assert query not in learner.pending
+    assert [len(learner.labels_of(name)) for name in known] == [7] * 5
+
+
+def test_words_are_corrected_repeated_and_refused():
+    learner = learner_of(pool())
+    learner.tell(3, {"phase": "bcc"})
+    learner.tell(3, {"phase": "BCC"})  # the same again
+    with pytest.raises(AlreadyLabelled):
+        learner.tell(3, {"phase": "hcp"})
+    learner.tell(3, {"phase": "hcp"}, replace=True)
+    assert [label.y for label in learner.labels_of("phase")] == [2.0]
+    learner.tell(3, {"phase": "fcc"}, repeat=True)
+    assert [label.y for label in learner.labels_of("phase")] == [2.0, 0.0]
+    before = learner.state
+    for wrong in ({"phase": "liquid"}, {"crystallised": 0.7}, {"yield": "yes"}, {"worked": 1}):
+        with pytest.raises(
+            ValueError, match="|".join(["phase", "crystallised", "yield", "worked"])
+        ):
+            learner.tell(4, {"purity": 1.0, **wrong})
+    assert learner.state is before  # all or nothing
+
+
+def test_probabilities_are_those_of_words_and_sum_to_one():
+    X = pool(300)
+    known, learner = results(X), learner_of(X)
+    for n in range(60):
+        learner.tell(n, row(known, n))
+    for name in ("crystallised", "phase", "grade"):
+        p = learner.predict_proba(X[60:], name)
+        assert p.sum(axis=1) == pytest.approx(1.0)
+        said = np.array(learner.words(name))[p.argmax(axis=1)]
+        assert (said == known[name][60:]).mean() > 0.85
+    assert learner.predict(X[:2], quantity="crystallised") == pytest.approx(
+        learner.predict_proba(X[:2], "crystallised")[:, 1]
+    )
+    with pytest.raises(ValueError, match="predict_proba"):
+        learner.predict(0, quantity="phase")
+
+
+def test_a_learner_with_several_results_goes_on_from_its_file(tmp_path):
+    X = pool()
+    known, learner = results(X), learner_of(X)
+    for n in range(20):
+        learner.tell(n, row(known, n, *list(known)[: 1 + n % 5]))
+    learner.fail(70)
+    learner.save(tmp_path / "several.weal")
+    again = ActiveLearner.load(tmp_path / "several.weal")
+    assert again.ask(4) == learner.ask(4)
+    assert repr(again.history) == repr(learner.history)
+    again.tell(90, row(known, 90))
+    learner.tell(90, row(known, 90))
+    assert np.array_equal(again.predict(X, quantity="yield"), learner.predict(X, quantity="yield"))
+    assert np.array_equal(again.predict_proba(X, "worked"), learner.predict_proba(X, "worked"))
+
+
+def test_a_label_replaces_a_failure_and_forgetting_drops_it():
+    learner = ActiveLearner(pool())
+    for n in range(8):
+        learner.tell(n, float(n))
+    learner.fail(20)
+    learner.fail(20)
+    assert learner.state.has_failed(20)
+    assert len(learner.state.quantities["worked"].labels) == 9
+    assert 20 not in learner.ask(110)
+    with pytest.raises(ValueError, match="has a label"):
+        learner.fail(3)
+    learner.tell(20, 4.0)
+    assert not learner.state.has_failed(20)
+    learner.forget(20)
+    learner.fail(21)
+    learner.forget(21)
+    told = learner.state.quantities["worked"].labels.by_name
+    assert set(told) == set(range(8))
+    learner.fail(22, accident=True)
+    assert 22 in learner.skipped
+    assert set(learner.state.quantities["worked"].labels.by_name) == set(range(8))
+
+
+def test_the_first_failure_makes_passes_of_the_rows_before_in_any_order():
+    X = pool()
+    first, second = ActiveLearner(X), ActiveLearner(X)
+    for n in range(12):
+        first.tell(n, float(np.sin(n)))
+    first.fail(50)
+    second.fail(50)
+    for n in range(12):
+        second.tell(n, float(np.sin(n)))
+    one, other = (each.state.quantities["worked"].labels.by_name for each in (first, second))
+    assert {n: [label.y for label in told] for n, told in one.items()} == {
+        n: [label.y for label in told] for n, told in other.items()
+    }
+
+
+def test_failing_rows_are_asked_less_and_the_model_is_no_worse_where_runs_work():
+    rng = np.random.default_rng(3)
+    X = rng.uniform(0.0, 1.0, (400, 4))
+    fails = X[:, 0] > 0.75
+    y = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2]
+    shares = {}
+    for teaches in (True, False):
+        learner = ActiveLearner(X, seed=1)
+        failed = 0
+        for _ in range(60):
+            query = learner.ask()
+            if fails[query]:
+                failed += 1
+                learner.fail(query, accident=not teaches)
+            else:
+                learner.tell(query, y[query])
+        shares[teaches] = failed / 60
+    assert shares[True] < fails.mean() < shares[False]
+
+
+@pytest.mark.parametrize("function", [ei, mvr, ucb(2.0)])
+def test_a_likelier_run_never_scores_less(function):
+    rng = np.random.default_rng(0)
+    scores = np.tile(rng.normal(-3.0, 2.0, 50), 2)
+    works = np.concatenate([np.full(50, 0.3), np.full(50, 0.9)])
+    free = np.ones(100, dtype=bool)
+    found = weighed_by_outcome(scores[None], works, free, {"f": function})[0]
+    assert (found[50:] >= found[:50]).all()
+    same = weighed_by_outcome(scores[None], np.full(100, 0.5), free, {"f": function})[0]
+    assert np.array_equal(np.argsort(same, kind="stable"), np.argsort(scores, kind="stable"))
+
+
+def test_a_frame_brings_labels_of_words_and_numbers():
+    X = pool(30)
+    known = results(X)
+    table = pd.DataFrame(X, columns=["u", "v", "w"])
+    for name, column in zip(known, TARGETS, strict=True):
+        cells = pd.Series(known[name], dtype=object)
+        cells[10:] = None
+        table[column] = cells
+    learner = ActiveLearner(table, target=TARGETS, types=TYPES)
+    assert [len(learner.labels_of(name)) for name in known] == [10] * 5
+    assert learner.candidates.n_inputs == 3
+    labels = learner.to_frame()
+    assert labels[labels.quantity == "phase"].label.tolist() == known["phase"][:10].tolist()
+    shown = learner.to_frame("predictions")
+    assert {"yield mean", "crystallised P(ja)", "phase P(bcc)", "grade mean"} <= set(shown.columns)
+
+
+def test_plain_labels_of_several_quantities_are_refused_with_the_names():
+    learner = learner_of(pool())
+    with pytest.raises(ValueError, match=r"'yield', 'purity', .* tell\(id, \{'yield': \.\.\.\}\)"):
+        learner.tell(0, 3.0)
+    with pytest.raises(ValueError, match="quantity='yield'"):
+        learner.predict(0)
+    with pytest.raises(ValueError, match="two quantities have the name 'yield'"):
+        ActiveLearner(pool(), target=["yield [%]", "yield [g]"])
+    with pytest.raises(ValueError, match="worked"):
+        ActiveLearner(pool(), target=["yield", "worked"])
+
+
+def test_quantities_without_labels_leave_the_others_alone():
+    X = pool()
+    known, learner = results(X), learner_of(X)
+    for n in range(15):
+        learner.tell(n, {"yield": known["yield"][n]})
+    learner.tell(0, {"crystallised": "ja"})
+    query = learner.ask()
+    assert query not in range(15)
+    assert outcome_view(learner.state) is None
+    assert [view.quantity.name for view in scored_views(learner.state)] == ["yield"]
