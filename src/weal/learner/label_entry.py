@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from weal.learner.events import LabelsTold
-from weal.learner.labels import Label, Labels, changes_by_labels, pairs, several
+from weal.learner.labels import Label, Labels, Row, changes_by_labels, pairs, several
 from weal.learner.part_labels import FAIL
 from weal.learner.state import State
 from weal.quantities.kinds import WORKED
@@ -98,7 +98,7 @@ def _events(
     pool, there = state.candidates, told_labels(state, quantity)
     rows = [
         Label(pool.name(given), pool.x(given), y, sd, known)
-        for given, y, sd, known in pairs(quantity, ids, labels, options.noise, options.sure)
+        for given, y, sd, known in _read(state, quantity, ids, labels, options)
     ]
     asked_again = [id for id in state.asked if id in there.by_name and state.is_complete(id)]
     dropped, new, confirmed = changes_by_labels(
@@ -110,6 +110,18 @@ def _events(
     places = [n for n, one in enumerate(there.told) if any(one is other for other in confirmed)]
     sure = tuple(own[n] for n in places)
     return [LabelsTold(quantity.name, tuple(new), tuple(dropped), sure)]
+
+
+def _read(
+    state: State, quantity: Quantity, ids: Any, labels: Any, options: LabelOptions
+) -> list[Row]:
+    """The labels as given, checked; an error names the quantity where there are several."""
+    try:
+        return pairs(quantity, ids, labels, options.noise, options.sure)
+    except ValueError as error:
+        if len(state.measured) == 1:
+            raise
+        raise ValueError(f"{quantity.name}: {error}") from None
 
 
 def told_labels(state: State, quantity: Quantity) -> Labels:
