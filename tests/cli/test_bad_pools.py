@@ -50,7 +50,7 @@ BAD_POOLS = {
     "no ids": ([HEADER, ["", 1, 2, 3]], {}, "1 rows? .*no id"),
     "no rows": ([HEADER], {}, "no rows"),
     "nothing": ([], {}, "is empty"),
-    "text as target": ([*ROWS, ["B", 1, 2, "hard"]], {}, "'hardness' must hold numbers.*'hard'"),
+    "text as target": ([*ROWS, ["B", 1, 2, "hard"]], {}, "hardness are neither all numbers.*hard"),
     "infinite target": ([*ROWS, ["B", 1, 2, "inf"]], {}, "'hardness' must hold finite"),
     "infinite input": ([*ROWS, ["B", "inf", 2, ""]], {}, r"'temp'.*finite.*1 row.* 'inf' \(B\)"),
     "too large an input": ([*ROWS, ["B", "1e400", 2, ""]], {}, "'temp'.*finite"),

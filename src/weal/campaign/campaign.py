@@ -1168,7 +1168,7 @@ def open_campaign(
     *,
     pool: Any = None,
     id_column: str | None = None,
-    target: str | None = None,
+    target: str | Sequence[str] | None = None,
     features: Any = "auto",
     types: dict[str, str] | None = None,
     missing: dict[str, Sequence[str]] | None = None,
@@ -1201,12 +1201,14 @@ def open_campaign(
     id_column : str or None
         Column with the ids. None: the index of a pandas frame, where it does not just count the
         rows; else rows are numbered 1, 2, 3, ...
-    target : str or None
-        What is measured; labels that a column of that name has already are taken.
+    target : str, list of str, or None
+        What is measured; labels that a column of that name has already are taken. Several are
+        measured together: each row may have some of them, and get the others later.
     features : list of str, or "auto"
         Columns to learn from; "auto": all that can be.
     types : dict of column to type, or None
-        What a column is, where we would guess wrong: {"made": "day-first"}.
+        What a column is, where we would guess wrong: {"made": "day-first"}. Of a target:
+        "number", "pass:ja,nein", "ordered:low,medium,high" or "classes:a,b,c".
     missing : dict of column to texts, or None
         Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
     also_inputs : list of str
@@ -1274,16 +1276,17 @@ def open_campaign(
             from weal.tables.design_file import box_of_frame
             from weal.tables.table_options import TableOptions, check_features, decimal_marks
 
-            id_column, target = (None if one is None else str(one) for one in (id_column, target))
+            id_column = None if id_column is None else str(id_column)
+            targets = [target] if isinstance(target, str) else list(target or ())
             box = box_of_frame(pool, getattr(pool, "columns", ()))
             if not is_in_files(pool):
                 from weal.tables.frames import with_ids  # numpy
 
                 pool, id_column = with_ids(pool, id_column)
             options = TableOptions(
-                id_column, target, check_features(features),
+                id_column, next(iter(targets), None), check_features(features),
                 types or {}, tuple(also_inputs), same or {}, units or {}, decimal_marks(decimal),
-                missing or {}, sheet, header, ranges or {},
+                missing or {}, sheet, header, ranges or {}, tuple(targets[1:]),
             )  # fmt: skip
             executor = choose_executor(scheduler)
             _, made = create(

@@ -8,7 +8,7 @@ The index of the ids is beside the store (`index_folder`), and is built again if
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -19,13 +19,13 @@ import numpy as np
 from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger
-from weal.campaign.rules import LabelInput, told_body
+from weal.campaign.rules import told_body
+from weal.campaign.target_columns import quantities_of_options
 from weal.errors import UnknownId
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.pools.sharded_rows import ShardedIds
 from weal.learner.sharded_candidates import ShardedCandidates, read_shards
 from weal.progress import Progress
-from weal.quantities.kinds import quantity_of_column
 from weal.quantities.protocol import Quantity
 from weal.shards.dataset import (
     Dataset,
@@ -40,8 +40,9 @@ from weal.shards.shard import FileShard
 from weal.store.events import Draft, check_id
 from weal.store.protocol import Store
 from weal.store.urls import read_name
+from weal.tables.cells import Cell
 from weal.tables.plan import TablePlan, encode, make_plan
-from weal.tables.table import Table
+from weal.tables.table import Table, table_of
 from weal.tables.table_options import TableOptions
 
 GLOB_CHARACTERS = "*?["  # of a pattern
@@ -166,7 +167,8 @@ class NewFileCampaign:
     plan: TablePlan
     sample: Table  # that the plan was made on
     drafts: list[Draft]  # added, told
-    has_target: bool  # whether a file has its column
+    quantities: list[Quantity]
+    targets: list[str]  # target columns that a file has
 
 
 def begin(
@@ -176,29 +178,34 @@ def begin(
     """Read the files: index the ids, make a plan on a sample, take the labels in the files."""
     id_column, target = options.id_column, options.target
     columns = None if options.features is None else list(options.features)
-    pool = _open_dataset(source, id_column, columns, target)
+    pool = _open_dataset(source, id_column, columns, options.targets)
     found = read_shards(
         pool, seed, executor, index_folder(store), progress, encoder=NumericEncoder(pool.columns)
     )
     most = len(pool) if len(pool) <= MAX_CANDIDATES_WITHOUT_SAMPLE else SAMPLE_CANDIDATES
     names = [*([id_column] if id_column else []), *pool.columns]
     table = rows_as_table(found.cells(np.sort(found.hashes.first(seed, most))).select(names))
-    plan = make_plan(table, replace(options, target=None))
+    inputs = {name: kind for name, kind in options.types.items() if name not in options.targets}
+    plan = make_plan(table, replace(options, target=None, more_targets=(), types=inputs))
     encode(plan, table)  # refuses what cannot be used before anything is written
-    drafts = _drafts(found.dataset, quantity_of_column(target), who, progress)
-    there = any(target in columns_of(one) for one in pool.file_shards)
-    return NewFileCampaign(replace(plan, target=target), table, drafts, there)
+    cells = _label_cells(found.dataset, options.targets)
+    quantities = quantities_of_options(options, _as_table(cells))
+    drafts = _drafts(found.dataset, quantities, cells, who)
+    files = [columns_of(one) for one in pool.file_shards]
+    there = [name for name in options.targets if any(name in names for names in files)]
+    return NewFileCampaign(replace(plan, target=target), table, drafts, quantities, there)
 
 
 def more(ledger: Ledger, source: object, who: str, before: FileCandidates) -> list[Draft]:
     """Events that add files to a campaign in files; an error if an id exists already."""
     columns = list(before.pieces[0].columns)
     id_column = None if ledger.numbered else ledger.id_column
-    pool = _open_dataset(source, id_column, columns, None)
+    pool = _open_dataset(source, id_column, columns, ())
     grown = replace(before, pieces=(*before.pieces, pool), made={})
     all_of_them = grown.candidates.dataset  # the index of all ids finds those that repeat
-    quantity = ledger.quantity().quantity
-    return _drafts(pool.with_sums(all_of_them.sums), quantity, who, before.progress)
+    quantities = [one.quantity for one in ledger.quantities.values()]
+    cells = _label_cells(pool, [one.column for one in quantities if one.column is not None])
+    return _drafts(pool.with_sums(all_of_them.sums), quantities, cells, who)
 
 
 def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:
@@ -214,15 +221,23 @@ def existing_ids(pool: FileCandidates, ids: Iterable[str]) -> set[str]:
 
 
 def _open_dataset(
-    source: object, id_column: str | None, columns: Sequence[str] | None, target: str | None
+    source: object, id_column: str | None, columns: Sequence[str] | None, targets: Sequence[str]
 ) -> Dataset:
-    drop = [] if target is None else [target]
-    return open_pool(source, id_column=id_column, columns=columns, drop=drop).as_text()
+    return open_pool(source, id_column=id_column, columns=columns, drop=list(targets)).as_text()
 
 
-def _drafts(pool: Dataset, quantity: Quantity, who: str, progress: Progress | None) -> list[Draft]:
+LabelCells = Mapping[str, list[tuple[str, Cell]]]  # by column, ids and filled cells
+
+
+def _drafts(
+    pool: Dataset, quantities: Sequence[Quantity], cells: LabelCells, who: str
+) -> list[Draft]:
     body = {"v": EVENT_BODY_VERSION, "rows": len(pool), "shards": dataset_to_json(pool)}
-    labels = [label for part in pool.file_shards for label in _labels(part, quantity)]
+    labels = [
+        entry(quantity, name, cell, None, None)
+        for quantity in quantities
+        for name, cell in cells.get(quantity.column or "", ())
+    ]
     if labels:
         check_unwritten(pool)
     told = [Draft("told", told_body(label, False), label.id, who) for label in labels]
@@ -238,10 +253,16 @@ def check_unwritten(pool: Dataset) -> None:
         file.check_unwritten()
 
 
-def _labels(part: FileShard, quantity: Quantity) -> Iterable[LabelInput]:
-    """Labels in the column of the quantity, where the files have one."""
-    column = quantity.column
-    if column is None or column not in columns_of(part):
+def _label_cells(pool: Dataset, columns: Sequence[str]) -> LabelCells:
+    """The ids and the filled cells of these columns, where the files have them."""
+    return {
+        name: [pair for part in pool.file_shards for pair in _filled(part, name)]
+        for name in columns
+    }
+
+
+def _filled(part: FileShard, column: str) -> Iterable[tuple[str, Cell]]:
+    if column not in columns_of(part):
         return
     done = 0
     for batch in part.batches([column]):
@@ -250,8 +271,15 @@ def _labels(part: FileShard, quantity: Quantity) -> Iterable[LabelInput]:
             cells = batch.column(0).to_pylist()
             for n, name in zip(there.tolist(), part.ids(there + done), strict=True):
                 if cells[n] == cells[n]:  # NaN is none
-                    yield entry(quantity, check_id(str(name)), cells[n], None, None)
+                    yield check_id(str(name)), cells[n]
         done += batch.num_rows
+
+
+def _as_table(cells: LabelCells) -> Table:
+    """The labels of each column as a table."""
+    most = max(map(len, cells.values()), default=0)
+    columns = {name: [cell for _, cell in some] for name, some in cells.items()}
+    return table_of({name: [*some, *[None] * (most - len(some))] for name, some in columns.items()})
 
 
 def columns_of(part: FileShard) -> list[str]:

@@ -2,30 +2,31 @@
 
     created    settings, and the plan that turns columns into inputs
     added      one for each chunk of candidates, with its sha256
-    told       labels that the target column had already
+    told       labels that the target columns had already, and runs that failed
 
 One transaction writes them all, or none. Further candidates are read by the same plan.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from weal.campaign.candidate_files import FileCandidates, begin, is_in_files, more, whole_table
 from weal.campaign.candidates import column_costs
 from weal.campaign.config import DEFAULTS, check_goal, check_settings, check_together
-from weal.campaign.events import EVENT_BODY_VERSION
+from weal.campaign.events import EVENT_BODY_VERSION, SEVERAL_BODY_VERSION
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger
+from weal.campaign.quantity_names import read_failure_of
 from weal.campaign.row_rules import failure
 from weal.campaign.rules import LabelInput, told_body
+from weal.campaign.target_columns import quantities_of_options, with_targets
 from weal.core.arrays import Array
 from weal.core.scaling import location_scale
 from weal.errors import Conflict
 from weal.progress import Progress
-from weal.quantities.kinds import quantity_of_column, with_bounds, with_unit
 from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
@@ -41,14 +42,13 @@ from weal.tables.candidate_table import (
     refuse_hidden_target,
     refuse_similar_name,
 )
-from weal.tables.cells import Cell
 from weal.tables.design_file import space_to_json
 from weal.tables.design_space import DesignSpace
 from weal.tables.label_bounds import find_bounds
 from weal.tables.parquet_io import table_to_parquet
 from weal.tables.plan import TablePlan, encode, notes
 from weal.tables.result_lines import RUN_FAILED
-from weal.tables.table import Table, table_of
+from weal.tables.table import Table
 from weal.tables.table_options import TableOptions
 
 FARTHEST_INPUT = 1e50  # standard deviations
@@ -77,15 +77,14 @@ def create(
     if cost is not None and options.features is None and cost not in options.types:
         options = replace(options, types={**options.types, cost: "drop"})
     made = read_candidates(source, options)
-    ids, quantity = made.plan.id_column, _quantity(options, made.table)
+    ids, quantities = made.plan.id_column, quantities_of_options(options, made.table)
     column_costs(made.table, ids, cost)
     check_goal(chosen, made.table.n)
     chunks = _chunks(made.table, ids)
     drafts = [
-        _created_event(chosen, made.plan, quantity, ids, made.is_numbered, who, box),
+        _created_event(chosen, made.plan, quantities, ids, made.is_numbered, who, box),
         *_added_events(chunks, 0, who),
-        *_label_events(made.table, ids, quantity, who, made.repeats),
-        *_failure_events(made, who),
+        *_label_events(made, ids, quantities, who),
     ]
     return store.create(name, drafts, chunks), made
 
@@ -103,54 +102,30 @@ def _create_in_files(
     if chosen["cost"] is not None:
         raise ValueError("costs need candidates in the store: use copy=True (--copy)")
     begun = begin(store, source, options, chosen["seed"], who, executor, progress)
-    target, id_column = options.target, options.id_column
-    if target is not None and not begun.has_target:
-        refuse_similar_name(target, list(begun.sample.columns))
-    if not begun.has_target and options.features is None:
+    id_column = options.id_column
+    for target in options.targets:
+        if target not in begun.targets:
+            refuse_similar_name(target, list(begun.sample.columns))
+    if not begun.targets and options.features is None:
         refuse_hidden_target(begun.sample, begun.plan, options)
     added = [draft.body["rows"] for draft in begun.drafts if draft.kind == "added"]
     check_goal(chosen, sum(rows for rows in added if isinstance(rows, int)))
-    created = _created_event(
-        chosen,
-        begun.plan,
-        _quantity(options, _labels_of(begun.drafts, target)),
-        id_column or DEFAULT_ID_COLUMN,
-        id_column is None,
-        who,
-    )
+    ids = id_column or DEFAULT_ID_COLUMN
+    created = _created_event(chosen, begun.plan, begun.quantities, ids, id_column is None, who)
     return store.create(name, [created, *begun.drafts])
 
 
-def _quantity(options: TableOptions, table: Table) -> Quantity:
-    """The quantity in the target column, with the bounds of its labels in the table."""
-    if wrong := [name for name in options.ranges if name != options.target]:
-        raise ValueError(
-            f"--range names {wrong[0]!r}, which is not the target {options.target!r}: name the "
-            "target, or leave it out"
-        )
-    bounds, unit = (
-        find_bounds(table, options.target, options)[0],
-        table.units.get(options.target or ""),
-    )
-    return with_unit(with_bounds(quantity_of_column(options.target), *bounds), unit)
-
-
-def _labels_of(drafts: Sequence[Draft], target: str | None) -> Table:
-    """The labels in events as a table of one column."""
-    labels = [draft.body["y"] for draft in drafts if draft.kind == "told"]
-    return table_of({target: cast(list[Cell], labels)} if target else {})
-
-
 def _created_event(
-    settings: Mapping[str, Any], plan: TablePlan, quantity: Quantity, id_column: str,
+    settings: Mapping[str, Any], plan: TablePlan, quantities: Sequence[Quantity], id_column: str,
     numbered: bool, who: str, box: DesignSpace | None = None,
 ) -> Draft:  # fmt: skip
+    is_plain = len(quantities) == 1 and not quantities[0].words
     body: dict[str, object] = {
-        "v": EVENT_BODY_VERSION,
+        "v": EVENT_BODY_VERSION if is_plain else SEVERAL_BODY_VERSION,
         "settings": settings,
         "plan": plan.to_json(),
-        "quantities": [quantity.to_json()],
-        "target": quantity.column,  # weal 0.2 reads it
+        "quantities": [one.to_json() for one in quantities],
+        "target": quantities[0].column,  # weal 0.2 reads it
         "id": id_column,
         "numbered": numbered,
     }
@@ -183,15 +158,16 @@ def add(
 ) -> PlannedTable:  # fmt: skip
     """Add candidates to a campaign with the inputs `like` (U, d); the table with its notes."""
     made = read_more(ledger, source, options)
-    ids, quantity = ledger.id_column, ledger.quantity().quantity
+    ids = ledger.id_column
+    quantities = [one.quantity for one in ledger.quantities.values()]
     refuse_far(made.X, like, made.table.cells(ids))
     column_costs(made.table, ids, ledger.settings.get("cost"))
     chunks = _chunks(made.table, ids)
 
     def decide(tx: Transaction) -> Sequence[Draft]:
         first = tx.count_chunks()
-        labels = _label_events(made.table, ids, quantity, who, made.repeats)
-        return [*_added_events(chunks, first, who), *labels, *_failure_events(made, who)]
+        labels = _label_events(made, ids, quantities, who)
+        return [*_added_events(chunks, first, who), *labels]
 
     store.transact(ledger.name, decide, chunks)
     return made
@@ -201,21 +177,20 @@ def read_more(ledger: Ledger, source: object, options: TableOptions | None = Non
     """Further candidates, read by the plan of the campaign."""
     if isinstance(source, PlannedTable):
         return source
-    quantity = ledger.quantity().quantity
-    plan = replace(
-        TablePlan.from_json(ledger.plan), id_column=ledger.id_column, target=quantity.column
-    )
-    how = options_of_plan(plan, options)
-    if quantity.column and quantity.unit:
-        how = replace(how, units={**how.units, quantity.column: quantity.unit})
+    quantities = [one.quantity for one in ledger.quantities.values()]
+    target = quantities[0].column
+    plan = replace(TablePlan.from_json(ledger.plan), id_column=ledger.id_column, target=target)
+    how = with_targets(options_of_plan(plan, options), quantities)
     how = replace(how, id_column=None) if ledger.numbered else how
     rows, numbered = read_rows(source, how, ledger.rows)
-    if refusal := rows.refusals.get(quantity.column or ""):
-        raise refusal
-    table, repeats = once_each(rows, plan)
+    there = [name for name in how.targets if name in rows.columns]
+    if refused := [rows.refusals[name] for name in there if name in rows.refusals]:
+        raise refused[0]
+    table, repeats = once_each(rows, plan, there)
     X = encode(plan, table)
-    said = (*table.notes, *table.row_notes, *notes(plan, table), *_beyond_notes(table, quantity))
-    failures = find_failures(rows, plan)
+    beyond = (note for one in quantities for note in _beyond_notes(table, one))
+    said = (*table.notes, *table.row_notes, *notes(plan, table), *beyond)
+    failures = find_failures(rows, ledger.id_column, there)
     return PlannedTable(table, plan, X, repeats, failures, notes=said, is_numbered=numbered)
 
 
@@ -295,36 +270,44 @@ def _added_events(chunks: Sequence[Chunk], first: int, who: str) -> list[Draft]:
 
 
 def _label_events(
-    table: Table, id_column: str, quantity: Quantity, who: str,
-    repeats: Sequence[tuple[str, Cell]] = (),
-) -> list[Draft]:  # fmt: skip
-    """Events for the labels in the column of the quantity."""
-    labels = _labels(table, id_column, quantity)
-    again = [entry(quantity, name, value, None, None) for name, value in repeats]
-    return [
-        Draft("told", told_body(label, is_repeat), label.id, who)
-        for some, is_repeat in ((labels, False), (again, True))
-        for label in some
+    made: PlannedTable, id_column: str, quantities: Sequence[Quantity], who: str
+) -> list[Draft]:
+    """Events for the labels in the columns of the quantities, and for runs that failed."""
+    told, missing = list[Draft](), dict(made.failures)
+    for quantity in quantities:
+        first, words = _labels(made.table, id_column, quantity)
+        again = [one for one in made.repeats if one.column == quantity.column]
+        repeated = [entry(quantity, one.id, one.label, None, None) for one in again]
+        told += [Draft("told", told_body(one, False), one.id, who) for one in first]
+        told += [Draft("told", told_body(one, True), one.id, who) for one in repeated]
+        missing |= words
+    labelled = {draft.id for draft in told}
+    return told + [
+        _missing_event(name, note, who) for name, note in missing.items() if name not in labelled
     ]
 
 
-def _failure_events(made: PlannedTable, who: str) -> list[Draft]:
-    """Events of the runs that failed, and of rows with a bound, which are skipped."""
-    found = list[Draft]()
-    for name, note in made.failures:
-        word, _, because = note.partition(": ")
-        if word.lower() in RUN_FAILED:
-            told = told_body(failure(name, because or None), False)
-            found.append(Draft("told", told, name, who))
-        else:
-            body = {"v": EVENT_BODY_VERSION, "on": True, "note": note}
-            found.append(Draft("skipped", body, name, who))
-    return found
+def _missing_event(name: str, note: str, who: str) -> Draft:
+    """The event for a row without a label: its run failed, or it is skipped."""
+    word, _, because = note.partition(": ")
+    if word.lower() in RUN_FAILED:
+        return Draft("told", told_body(failure(name, because or None), False), name, who)
+    return Draft("skipped", {"v": EVENT_BODY_VERSION, "on": True, "note": note}, name, who)
 
 
-def _labels(table: Table, id_column: str, quantity: Quantity) -> list[LabelInput]:
+def _labels(
+    table: Table, id_column: str, quantity: Quantity
+) -> tuple[list[LabelInput], dict[str, str]]:
+    """The labels in the column of a quantity, and by id the words in place of labels."""
     column = quantity.column
     if column is None or column not in table.columns:
-        return []
+        return [], {}
     pairs = zip(table.cells(id_column), table.cells(column), strict=True)
-    return [entry(quantity, name, value, None, None) for name, value in pairs if value is not None]
+    labels, missing = list[LabelInput](), dict[str, str]()
+    for name, value in pairs:
+        words = read_failure_of(quantity, value) if isinstance(value, str) else (None, None)
+        if words[0]:
+            missing[str(name)] = ": ".join(filter(None, words))
+        elif value is not None:
+            labels.append(entry(quantity, name, value, None, None))
+    return labels, missing

@@ -77,6 +77,21 @@ def label_text(quantity: Quantity, label: float) -> str:
     return quantity.format(label) if quantity.words else str(label)
 
 
+def describe_quantity(quantity: Quantity) -> str:
+    """A quantity and its kind in words, for a list.
+
+    >>> from weal.quantities.pass_fail import PassFail
+    >>> describe_quantity(PassFail("crystallised"))
+    'crystallised: pass/fail (yes or no)'
+    """
+    name, words = shorten(quantity.column or quantity.name, 60), quantity.words
+    if not words:
+        return f"{name}: number"
+    kind = {"pass_fail": "pass/fail", "grades": "ordered grades"}.get(quantity.kind, quantity.kind)
+    shown = words[::-1] if quantity.kind == "pass_fail" else words
+    return f"{name}: {kind} ({_listed([*shown], 'or')})"
+
+
 def read_failure_of(quantity: Quantity, text: str) -> tuple[str | None, str | None]:
     """As `read_failure`, for a quantity whose own words come first: `Na`, `failed`.
 

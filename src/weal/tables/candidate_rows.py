@@ -57,20 +57,20 @@ class LeftOutRows:
 
 
 def find_left_out(
-    columns: Mapping[str, RawColumn], id_column: str | None, target: str | None
+    columns: Mapping[str, RawColumn], id_column: str | None, targets: Sequence[str] = ()
 ) -> LeftOutRows:
     """The rows of raw columns that are no candidates.
 
-    >>> find_left_out({"id": ["A", "B", "* by hand"], "T": ["1", "2", ""]}, "id", None).no_inputs
+    >>> find_left_out({"id": ["A", "B", "* by hand"], "T": ["1", "2", ""]}, "id").no_inputs
     (2,)
     """
     id_column = id_column if id_column in columns else None
     units = read_unit_row(columns, id_column)
     headers = _headers(columns)
-    inputs = [name for name in columns if name not in (id_column, target)]
+    inputs = [name for name in columns if name not in (id_column, *targets)]
     empty = _without(columns, inputs if id_column else list(columns), id_column)
-    labels = columns[target] if target is not None and target in columns and id_column else None
-    has_label = {n for n in empty if labels is not None and is_filled(labels[n])}
+    labels = [columns[name] for name in targets if name in columns and id_column]
+    has_label = {n for n in empty if any(is_filled(cells[n]) for cells in labels)}
     again = _again(columns[id_column], has_label, set(empty)) if id_column else set()
     totals = _totals(columns[id_column], {*empty, *headers}) if id_column else ()
     taken = {*headers, *totals, *([0] if units else [])}

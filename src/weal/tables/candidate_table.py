@@ -12,6 +12,7 @@ The shell, the page, Python and the simulation read candidates here.
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from weal.tables.cells import Cell, cell_text, short
 from weal.tables.columns import check_columns
@@ -29,6 +30,14 @@ MIN_NAME_SIMILARITY = 0.8  # likeness of two names, as difflib has it, one of wh
 _SHOWN_REPEATS = 10
 
 
+class RepeatedLabel(NamedTuple):
+    """A further label of a row, in a later line of its id."""
+
+    id: str
+    label: Cell
+    column: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedTable:
     """One row for each candidate, their inputs, and further labels of the same rows."""
@@ -36,7 +45,7 @@ class PlannedTable:
     table: Table  # with the column of ids
     plan: TablePlan
     X: Matrix  # (N, d)
-    repeats: tuple[tuple[str, Cell], ...] = ()  # id and label of rows that occur again
+    repeats: tuple["RepeatedLabel", ...] = ()  # of rows that occur again
     failures: tuple[tuple[str, str], ...] = ()  # id and note of rows whose label failed
     questions: tuple[SimilarLevels, ...] = ()
     notes: tuple[str, ...] = ()
@@ -62,13 +71,16 @@ def read_candidates(source: object, options: TableOptions, first: int = 0) -> Pl
     """
     rows, numbered = read_rows(source, options, first)
     ids = options.id_column or DEFAULT_ID_COLUMN
-    has_target = options.target in rows.columns
-    if options.target is not None and not has_target:
-        refuse_similar_name(options.target, list(rows.columns))
-    named = replace(options, id_column=ids, target=options.target if has_target else None)
+    there = [name for name in options.targets if name in rows.columns]
+    for target in options.targets:
+        if target not in there:
+            refuse_similar_name(target, list(rows.columns))
+    named = replace(
+        options, id_column=ids, target=next(iter(there), None), more_targets=tuple(there[1:])
+    )
     plan = make_plan(rows.take(first_rows(rows, ids)), named)
-    table, repeats = once_each(rows, replace(plan, target=options.target))
-    if not has_target and options.features is None:
+    table, repeats = once_each(rows, plan, there)
+    if not there and options.features is None:
         refuse_hidden_target(table, plan, options)
     X = encode(plan, table)
     notes = (
@@ -77,20 +89,24 @@ def read_candidates(source: object, options: TableOptions, first: int = 0) -> Pl
         *_second_ids(plan),
         *twin_notes(plan.columns, table, X),
         *equal_rows_note(X, table.cells(ids)),
-        *find_bounds(table, options.target, named)[1],
+        *(note for one in options.targets for note in find_bounds(table, one, named)[1]),
     )
     asked = tuple(similar_levels(plan, table))
     planned = replace(plan, target=options.target)
-    failures = find_failures(rows, planned)
+    failures = find_failures(rows, ids, there)
     return PlannedTable(table, planned, X, repeats, failures, asked, notes, numbered)
 
 
-def find_failures(rows: Table, plan: TablePlan) -> tuple[tuple[str, str], ...]:
+def find_failures(
+    rows: Table, id_column: str, targets: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
     """The ids without a label whose measurement failed, with notes."""
-    if not rows.failures or plan.target is None:
+    if not rows.failures:
         return ()
-    ids, labels = rows.cells(plan.id_column), rows.cells(plan.target)
-    labelled = {name for name, y in zip(ids, labels, strict=True) if y is not None}
+    ids, columns = rows.cells(id_column), [rows.cells(name) for name in targets]
+    labelled = {
+        name for labels in columns for name, y in zip(ids, labels, strict=True) if y is not None
+    }
     found = {str(ids[n]): note for n, note in rows.failures if ids[n] not in labelled}
     return tuple(found.items())
 
@@ -142,7 +158,9 @@ def first_rows(table: Table, ids: str) -> Sequence[int]:
     ]
 
 
-def once_each(table: Table, plan: TablePlan) -> tuple[Table, tuple[tuple[str, Cell], ...]]:
+def once_each(
+    table: Table, plan: TablePlan, targets: Sequence[str]
+) -> tuple[Table, tuple[RepeatedLabel, ...]]:
     """The first row of each id, and the further labels of ids that occur again.
 
     TableError where an id occurs again with other inputs. A blank input is no other input.
@@ -156,28 +174,33 @@ def once_each(table: Table, plan: TablePlan) -> tuple[Table, tuple[tuple[str, Ce
         one.name: table.cells(one.name) for one in plan.columns
         if (one.kind != "dropped" or one.why == "constant") and one.name in table.columns
     }  # fmt: skip
-    labels = table.cells(plan.target) if plan.target in table.columns and plan.target else None
-    values: dict[Cell, list[Cell]] = defaultdict(list)
-    repeats, twice, firsts = list[tuple[str, Cell]](), list[str](), set(kept)
+    labels = {one: table.cells(one) for one in targets if one in table.columns}
+    values: dict[tuple[str, Cell], list[Cell]] = defaultdict(list)
+    repeats, twice, firsts = list[RepeatedLabel](), list[str](), set(kept)
     for n, name in enumerate(names):
-        if n not in firsts:
+        is_new = n in firsts
+        if not is_new:
             _refuse_other_inputs(str(name), inputs, start[name], n)
-        value = labels[n] if labels is not None else None
-        if n not in firsts and (value is None or value in values[name]):
-            twice.append(str(name))
-        elif value is not None:
-            repeats += [(str(name), value)] if values[name] else []
-            values[name].append(value)
-    known = {start[name]: some[0] for name, some in values.items()}
-    made = _with_labels(table, plan.target, known).take(kept)
+        for target, cells in labels.items():
+            value, own = cells[n], values[target, name]
+            if value is None or (n not in firsts and value in own):
+                continue
+            repeats += [RepeatedLabel(str(name), value, target)] if own else []
+            own.append(value)
+            is_new = True
+        twice += [] if is_new else [str(name)]
+    made = table
+    for target in labels:
+        known = {
+            start[name]: some[0] for (of, name), some in values.items() if of == target and some
+        }
+        made = _with_labels(made, target, known)
     said = (*table.row_notes, *_repeat_notes(repeats, twice))
-    return replace(made, row_notes=said), tuple(repeats)
+    return replace(made.take(kept), row_notes=said), tuple(repeats)
 
 
-def _with_labels(table: Table, target: str | None, labels: Mapping[int, Cell]) -> Table:
+def _with_labels(table: Table, target: str, labels: Mapping[int, Cell]) -> Table:
     """The table with a label in the first row of an id that has one in a later row."""
-    if target is None or not labels:
-        return table
     cells = table.cells(target)
     if all(cells[n] == value for n, value in labels.items()):
         return table
@@ -207,10 +230,10 @@ def _refuse_other_inputs(
         )
 
 
-def _repeat_notes(repeats: Sequence[tuple[str, Cell]], twice: Sequence[str]) -> list[str]:
+def _repeat_notes(repeats: Sequence[RepeatedLabel], twice: Sequence[str]) -> list[str]:
     notes = []
     if repeats:
-        shown = ", ".join(f"{name} ({cell_text(y)})" for name, y in repeats[:_SHOWN_REPEATS])
+        shown = ", ".join(f"{one.id} ({cell_text(one.label)})" for one in repeats[:_SHOWN_REPEATS])
         more = ", ..." if len(repeats) > _SHOWN_REPEATS else ""
         rows = "1 row is a repeat" if len(repeats) == 1 else f"{len(repeats)} rows are repeats"
         notes.append(f"{rows}, with the same id and inputs and another label: {shown}{more}")

@@ -205,6 +205,21 @@ def row_ids(table: Table, id_column: str | None) -> list[str]:
     return ids
 
 
+def has_words(table: Table, target: str) -> bool:
+    """Whether all labels of a column are words, or truth values: none is a number."""
+    check_columns(table, [target])
+    cells = {cell for cell in table.cells(target) if cell is not None}
+    return (
+        target not in table.refusals
+        and bool(cells)
+        and all(isinstance(cell, bool) or _is_word(cell) for cell in cells)
+    )
+
+
+def _is_word(cell: Cell) -> bool:
+    return isinstance(cell, str) and read_number(cell.replace(",", ".")) is None
+
+
 def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
     """Labels (N,), NaN for rows without one; ValueError where a cell is not a finite number."""
     check_columns(table, [target])

@@ -22,7 +22,7 @@ from typing import TypedDict
 import numpy as np
 
 from weal.tables.cells import short
-from weal.tables.columns import check_columns, row_ids, row_labels
+from weal.tables.columns import check_columns, has_words, row_ids, row_labels
 from weal.tables.frames import Matrix
 from weal.tables.input_columns import find_results
 from weal.tables.plan_columns import (
@@ -145,15 +145,20 @@ def make_plan(
     if options is None:
         options = TableOptions(id_column, target, check_features(features), types or {})
     ids = row_ids(table, options.id_column)
-    if options.target is not None:
-        row_labels(table, options.target, ids)
-    names = _features(table, options.features, [options.id_column, options.target])
+    for target in options.targets:
+        if not (options.is_words(target) or has_words(table, target)):
+            row_labels(table, target, ids)
+    names = _features(table, options.features, [options.id_column, *options.targets])
     _check_types(options, names)
     automatic = options.features is None
     others = [one for one in names if one not in options.types and one not in options.also_inputs]
-    results = find_results(table, options.target, others) if automatic else []
+    results = {
+        name: target
+        for target in (options.targets if automatic else ())
+        for name in find_results(table, target, others)
+    }
     columns = tuple(
-        _result_column(name, str(options.target)) if name in results
+        _result_column(name, results[name]) if name in results
         else plan_column(table, name, ids, options, automatic)
         for name in names
     )  # fmt: skip
@@ -239,8 +244,8 @@ def _features(
 
 def _check_types(options: TableOptions, names: Sequence[str]) -> None:
     for name, kind in options.types.items():
-        if name == options.target and kind == "number":
-            continue
+        if name in options.targets:
+            continue  # a quantity
         if name not in names:
             raise ValueError(
                 f"--type declares {name!r}, which is not among the inputs {', '.join(names)}; name "

@@ -135,7 +135,7 @@ def table_of(
     left_out, row_notes = LeftOutRows(), list[str]()
     if leave_out and columns and next(iter(lengths.values())):
         id_column = next(iter(texts), None) if len(texts) == 1 else None
-        left_out = find_left_out(columns, id_column, how.target)
+        left_out = find_left_out(columns, id_column, how.targets)
         first = id_column or next(iter(columns))
         row_notes = left_out_notes(left_out, columns, first)
         columns = _without_rows(columns, left_out.rows)
@@ -165,7 +165,7 @@ def table_of(
 
 def _form(name: str, how: TableOptions, unit_row: Mapping[str, str]) -> ColumnForm:
     missing = frozenset(how.missing.get(name, ()))
-    return ColumnForm(how.number_form(name, unit_row), missing, name == how.target)
+    return ColumnForm(how.number_form(name, unit_row), missing, name in how.targets)
 
 
 def _decided_by_others(

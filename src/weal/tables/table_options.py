@@ -1,6 +1,6 @@
 """The options with which a table is read: the same in the shell, in Python and on the page.
 
-    id, target            columns of the ids and of the labels
+    id, target            columns of the ids and of the labels; there may be several targets
     type                  COLUMN=TYPE          number, flag, date, category, drop, ...
     also-input            COLUMN               an input although it looks like a result
     same                  COLUMN:A=B           the category A is a spelling of B
@@ -50,7 +50,17 @@ class TableOptions:
     missing: Missing = field(default_factory=dict)
     sheet: str | None = None
     header: int | None = None
-    ranges: Mapping[str, Range] = field(default_factory=dict)  # of the target
+    ranges: Mapping[str, Range] = field(default_factory=dict)  # of the targets
+    more_targets: tuple[str, ...] = ()  # columns that are measured beside the target
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The columns that are measured."""
+        return (*([] if self.target is None else [self.target]), *self.more_targets)
+
+    def is_words(self, name: str) -> bool:
+        """Whether a target is declared to hold words, such as `pass:ja,nein`."""
+        return name in self.targets and self.types.get(name, "number") != "number"
 
     @property
     def named(self) -> list[str]:
@@ -58,7 +68,7 @@ class TableOptions:
         own = [*filter(None, [self.id_column]), *(self.features or ())]
         others = (self.types, self.also_inputs, self.same, self.units, self.missing)
         named = dict.fromkeys([*own, *(name for some in others for name in some)])
-        return [name for name in named if name != self.target]
+        return [name for name in named if name not in self.targets]
 
     def number_form(self, name: str, unit_row: Mapping[str, str]) -> NumberForm | None:
         """How the numbers of a column are written; None for a column of another type."""

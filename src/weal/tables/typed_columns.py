@@ -90,7 +90,7 @@ def type_text(
         known = [None if cell and cell.strip() in form.missing else cell for cell in known]
     if form.is_target:
         known = [None if cell and cell.strip().lower() in _NO_LABEL else cell for cell in known]
-    if form.is_target and (failures := _failures(known)):
+    if form.is_target and form.numbers and (failures := _failures(known)):
         found = type_text(
             name, ["" if n in failures else c for n, c in enumerate(cells)], form, ids
         )
@@ -130,11 +130,17 @@ def _type_percentages(
 
 
 def _failures(cells: Sequence[str | None]) -> dict[int, str]:
-    """Rows with a word for a failure, or with a bound, in place of a label; and their notes."""
+    """Rows with a word for a failure, or with a bound, in place of a label; and their notes.
+
+    Beside other words than numbers, such as ok, they are labels themselves.
+    """
     notes = {
         text: ": ".join(filter(None, read_failure(text.strip(), None)))
         for text in set(filter(None, cells))
     }
+    others = [text for text, note in notes.items() if not note]
+    if others and not any(letter.isdigit() for text in others for letter in text):
+        return {}
     return {n: notes[cell] for n, cell in enumerate(cells) if cell and notes[cell]}
 
 

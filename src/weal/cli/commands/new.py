@@ -28,6 +28,8 @@ from weal.cli.screen import say, show, show_activity, show_json, show_row_progre
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.campaign.ledger import Ledger
+    from weal.quantities.protocol import Quantity
 
 
 DEFAULT_BOX_ROWS = 2000
@@ -63,7 +65,13 @@ class NewOptions(TableWords, Settings):
         metavar="COLUMN",
         help="Column of the ids [default: rows are numbered].",
     ),
-    click.option("--target", metavar="COLUMN", help="Column to measure; labels in it are saved."),
+    click.option(
+        "--target",
+        "targets",
+        multiple=True,
+        metavar="COLUMN",
+        help="Column to measure; labels in it are saved. Several are measured together.",
+    ),
     click.option(
         "--features", default="auto", metavar="a,b,c", help="Input columns [default: auto]."
     ),
@@ -90,7 +98,7 @@ def new(
     box: Path | None,
     rows: int | None,
     id_column: str | None,
-    target: str | None,
+    targets: tuple[str, ...],
     features: str,
     copy: bool,
     store: str | None,
@@ -98,12 +106,18 @@ def new(
     by: str | None,
     **others: Unpack[NewOptions],
 ) -> None:
-    """Create the campaign NAME from a table of candidates, or from a box of inputs."""
+    """Create the campaign NAME from a table of candidates, or from a box of inputs.
+
+    --type says what a column is where weal would guess wrong. Of a target it is number,
+    pass:yes,no (the word of a pass first), ordered:low,high or classes:a,b,c.
+    """
     source = _source(pool, box, rows, copy)
     from weal.store.events import check_name
 
     check_name(name)
-    options = table_options(others, id_column=id_column, target=target, features=_columns(features))
+    target, more = next(iter(targets), None), targets[1:]
+    named = {"id_column": id_column, "target": target, "more_targets": more}
+    options = table_options(others, **named, features=_columns(features))
     with open_store_url(store) as place:
         if name in place.campaigns():
             raise _campaign_exists(name, place.url)
@@ -169,20 +183,45 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
     plan = TablePlan.from_json(ledger.plan)
     if as_json:
         counts = {"candidates": ledger.rows, "labels": ledger.n_labels}
-        settings = settings_to_json(ledger.settings)
-        show_json({"name": ledger.name, **counts, "plan": ledger.plan, "settings": settings})
+        counts["failed"] = len(ledger.failures.labels)
+        more = {
+            "plan": ledger.plan,
+            "quantities": [one.quantity.to_json() for one in ledger.quantities.values()],
+            "settings": settings_to_json(ledger.settings),
+        }
+        show_json({"name": ledger.name, **counts, **more})
         return
     box = [] if ledger.box is None else space_from_json(ledger.box).words()
     for words in (*plan.lines(), *box):
         say(f"  {words}")
-    quantity = ledger.quantity().quantity
-    column, ends = quantity.column, zip(("from", "to"), (quantity.low, quantity.high), strict=True)
-    if bounds := [f"{word} {end:.15g}" for word, end in ends if end is not None]:
-        say(f"  {column}: the target, labels {' '.join(bounds)}")
-    where = f' already in the column "{column}"' if ledger.n_labels else ""
-    labels = plural(ledger.n_labels, "label") if ledger.n_labels else "no labels yet"
+    for one in ledger.quantities.values():
+        if words := _quantity_line(one.quantity, len(ledger.quantities)):
+            say(f"  {words}")
     rows = plural(ledger.rows, "candidate")
-    show(f"{ledger.name}: {rows}, {plan.describe()}, {labels}{where}")
+    show(f"{ledger.name}: {rows}, {plan.describe()}, {_label_words(ledger)}")
+
+
+def _quantity_line(quantity: "Quantity", among: int) -> str:
+    """A target with its kind or its bounds; empty for the only one without any."""
+    from weal.campaign.quantity_names import describe_quantity
+
+    ends = zip(("from", "to"), (quantity.low, quantity.high), strict=True)
+    bounds = [f"{word} {end:.15g}" for word, end in ends if end is not None]
+    if bounds:
+        return f"{quantity.column}: {'a' if among > 1 else 'the'} target, labels {' '.join(bounds)}"
+    return describe_quantity(quantity) if among > 1 or quantity.words else ""
+
+
+def _label_words(ledger: "Ledger") -> str:
+    """The labels and the failed runs that the table has."""
+    failed, labels = len(ledger.failures.labels), plural(ledger.n_labels, "label")
+    more = f", {plural(failed, 'failed run')}" if failed else ""
+    if not ledger.n_labels:
+        return f"no labels yet{more}"
+    columns = [one.quantity.column for one in ledger.quantities.values() if one.n_labels]
+    if len(ledger.quantities) > 1:
+        return f"{labels} of {plural(len(columns), 'quantity', 'quantities')} already{more}"
+    return f'{labels} already in the column "{columns[0]}"{more}'
 
 
 @command("Add candidates to a campaign.", "weal add alloys more.csv")
