@@ -5,6 +5,7 @@ import sqlite3
 import pytest
 
 from campaign.lab import campaign, truth
+from campaign.test_ledger import after, event, told
 from weal.campaign.campaign import Campaign, open_campaign
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 
@@ -108,21 +109,14 @@ def test_unknown_rows_fail_for_all():
         one.fail(["r2", "nosuch"])
 
 
-def test_a_campaign_of_0_2_that_measures_worked_keeps_no_failures():
-    table = {"name": ["a", "b", "c"], "T": [1.0, 2.0, 4.0], "hits": [None] * 3}
-    import pandas as pd
-
-    with open_campaign(
-        "lab", "memory:", pool=pd.DataFrame(table), id_column="name", target="hits"
-    ) as one:
-        created = one.store.read("lab")[0]
-        created.body["quantities"][0]["name"] = "worked"
-    from weal.campaign.ledger import Ledger, apply_events
-    from weal.campaign.row_rules import check_failures_kept
-
-    ledger = apply_events(Ledger("lab"), [created])
-    with pytest.raises(ValueError, match="skip the row instead"):
-        check_failures_kept(ledger)
+def test_a_campaign_of_0_2_that_measures_worked_goes_on_and_keeps_failures():
+    settings = {"acquisition": "wvar", "lease": 1.0, "seed": 3}
+    created = event(1, "created", settings=settings, plan={}, target="worked", id="name")
+    failure = event(3, "told", "b", y=0.0, noise=None, note=None, quantity="worked")
+    ledger = after(created, told(2, "a", 3.5), failure)
+    assert list(ledger.quantities) == ["worked (measured)"]
+    assert ledger.quantity().labels["a"][0].y == 3.5
+    assert list(ledger.failures.labels) == ["b"]
 
 
 def version(path):

@@ -35,10 +35,17 @@ def by_shell(case, path):
     for refusal, which in zip(case.refusals, case.follow, strict=True):
         done = typed("new", *words, "--", "runs")
         assert refusal in done.complaint
-        words += shlex.split(remedies(done.complaint)[which])
+        words = _with(words, *shlex.split(remedies(done.complaint)[which]))
     done = typed("new", *words, "--", "runs")
     assert done.code == 0, done.err
     return done.err + done.out
+
+
+def _with(words, option, value):
+    """The words with an option more; a target is corrected, for several are measured together."""
+    if option == "--target" and option in words:
+        return [value if before == option else one for before, one in zip(["", *words], words, strict=False)]
+    return [*words, option, value]
 
 
 def remedies(message):

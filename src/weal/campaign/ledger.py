@@ -32,8 +32,13 @@ from weal.campaign.events import (
     prediction_of,
 )
 from weal.errors import WealError
-from weal.quantities.kinds import WORKED, find_quantity, quantity_from_json, quantity_of_column
-from weal.quantities.pass_fail import PassFail
+from weal.quantities.kinds import (
+    WORKED,
+    find_quantity,
+    quantity_from_json,
+    quantity_of_column,
+    worked_quantity,
+)
 from weal.quantities.protocol import Quantity
 from weal.store.events import Event
 
@@ -109,7 +114,7 @@ class Ledger:
     rows: int = 0  # candidates
     shards: tuple["DatasetBody", ...] = ()  # candidates that stay in their files, as added
     quantities: dict[str, QuantityLedger] = field(default_factory=dict)  # by name
-    failures: QuantityLedger = field(default_factory=lambda: QuantityLedger(PassFail(WORKED)))
+    failures: QuantityLedger = field(default_factory=lambda: QuantityLedger(worked_quantity()))
     leases: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
     asked: int = 0  # rows leased so far
@@ -128,8 +133,8 @@ class Ledger:
         return next(iter(self.quantities))
 
     def with_failures(self) -> dict[str, QuantityLedger]:
-        """The quantities by name, and "worked"; a campaign of weal 0.2 may measure that name."""
-        return {WORKED: self.failures, **self.quantities}
+        """The quantities by name, and "worked"."""
+        return {**self.quantities, WORKED: self.failures}
 
     @property
     def n_labels(self) -> int:
@@ -196,7 +201,10 @@ def quantities_of(created: Event) -> list[Quantity]:
     body = created.body
     if "quantities" in body:
         return [quantity_from_json(one) for one in body["quantities"]]
-    return [quantity_of_column(body["target"])]
+    only = quantity_of_column(body["target"])
+    if only.name == WORKED:  # the name of failures since weal 0.3; labels of 0.2 name no quantity
+        only = quantity_from_json({**only.to_json(), "name": f"{WORKED} (measured)"})
+    return [only]
 
 
 def quantity_of_event(quantities: Iterable[str], event: Event) -> str:

@@ -5,7 +5,8 @@
     asked               Asked, with the weights of the acquisition functions that chose the row;
                         weights of an earlier "auto", of other functions, are ignored (`other_auto`)
     told, corrected,    LabelsTold: labels that come, are dropped or are confirmed, by the same
-    withdrawn           function as in the ledger (`events.change_of_labels`)
+    withdrawn           function as in the ledger (`events.change_of_labels`); the learner turns
+                        labels of a quantity into labels of its parts
     skipped             Skipped
     settings            FunctionsChanged, where the acquisition or the goal changes; after a change
                         of the model (`warp`, `outliers`) all events are replayed
@@ -25,15 +26,23 @@ import numpy as np
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.config import current_settings
-from weal.campaign.events import LABELLING, AskedBody, LedgerLabel, change_of_labels, gives_row_back
+from weal.campaign.events import (
+    LABELLING,
+    AskedBody,
+    LabelChange,
+    LedgerLabel,
+    change_of_labels,
+    gives_row_back,
+)
 from weal.campaign.ledger import Ledger, quantity_of_event
 from weal.goals.grammar import parse_goal
 from weal.learner import events as happened
 from weal.learner.config import is_auto, resolve_acquisition
 from weal.learner.labels import Label
-from weal.learner.state import QuantityView, State, measure
+from weal.learner.part_labels import part_label
+from weal.learner.state import State, measure
 from weal.learner.transitions import apply
-from weal.quantities.kinds import WORKED
+from weal.quantities.kinds import WORKED, worked_quantity
 from weal.quantities.number import LARGEST_LABEL
 from weal.store.events import Event
 
@@ -61,8 +70,7 @@ def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Rep
     own = {"n_start": settings["n_start"], "seed": settings["seed"]}
     goal = parse_goal(settings.get("goal", "learn"))
     learner = ActiveLearner(pool.upto(first), model, acquisition, repeats=False, **own)
-    measured = [one.quantity for name, one in ledger.quantities.items() if name != WORKED]
-    state = measure(learner.state, measured)
+    state = measure(learner.state, [one.quantity for one in ledger.quantities.values()])
     functions = resolve_acquisition(acquisition, goal, state.candidates.in_shards)
     state = apply(state, happened.FunctionsChanged(functions, goal, is_auto(acquisition)))
     return replay_new_events(Replay(state, acquisition, model), events, pool)
@@ -153,39 +161,51 @@ def _reason(body: AskedBody) -> happened.Reason:
 def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     """Replay an event `told`, `corrected` or `withdrawn`, by the meaning that the ledger uses."""
     state, name, unusable = now.state, str(event.id), now.unusable
-    quantity = quantity_of_event(state.quantities, event)
+    quantity = quantity_of_event([one.name for one in state.measured], event)
     before = now.labels.get((quantity, name), ())
     change = change_of_labels(before, event)
     now.labels[quantity, name] = after = change.after(before)
-    if quantity not in state.quantities:
-        failed = happened.Skipped(name, on=bool(after))
-        return replace(now, state=apply(state, failed))
+    if quantity != WORKED and change.added:
+        now.labels.pop((WORKED, name), None)  # a label replaces the failure of its row
     if gives_row_back(event):
         state = apply(state, happened.Released((name,)))
     if change.dropped:
         unusable = {one: why for one, why in unusable.items() if one != name}
-    view = state.view(quantity)
-    here = view.labels.by_name.get(name, ())
-    dropped = (name,) if change.dropped and here else ()
-    confirmed = tuple(one for one in here if _is_among(one, change.confirmed))
-    new = after if dropped else change.added  # labels that stay are told again
-    labels = tuple(_training_label(view, one) for one in new)
+    told = _label_event(state, quantity, name, change, after)
     try:
-        _check_size(labels)
-        if labels or dropped or confirmed:
-            state = apply(
-                state, happened.LabelsTold(view.quantity.name, labels, dropped, confirmed)
-            )
+        _check_size(told.labels)
+        if told.labels or told.dropped or told.confirmed:
+            state = apply(state, told)
     except ValueError as error:
-        state = _left_out(view, name, dropped)
+        state = _left_out(state, told, name)
         unusable = {**unusable, name: str(error)}
     labelled = now.labelled or bool(change.added)
     return replace(now, state=state, unusable=unusable, labelled=labelled)
 
 
-def _training_label(view: QuantityView, label: LedgerLabel) -> Label:
+def _label_event(
+    state: State, quantity: str, name: str, change: LabelChange, after: Sequence[LedgerLabel]
+) -> happened.LabelsTold:
+    """The change of the labels of a row as an event of the learner; labels that stay come again."""
+    here = _labels_of_row(state, quantity, name)
+    dropped = (name,) if change.dropped and here else ()
+    measured = worked_quantity() if quantity == WORKED else state.find_measured(quantity)
+    sure = [part_label(measured, 0, _training_label(state, one)) for one in change.confirmed]
+    confirmed = [one for one in here if (one.y, one.noise) in [(s.y, s.noise) for s in sure]]
+    labels = [_training_label(state, one) for one in (after if dropped else change.added)]
+    return happened.LabelsTold(quantity, tuple(labels), dropped, tuple(confirmed))
+
+
+def _labels_of_row(state: State, quantity: str, name: str) -> tuple[Label, ...]:
+    """The labels of a row in the first part of a quantity; of "worked", a failure alone."""
+    if quantity == WORKED:
+        return state.view(WORKED).labels.by_name[name] if state.has_failed(name) else ()
+    return state.views(quantity)[0].labels.by_name.get(name, ())
+
+
+def _training_label(state: State, label: LedgerLabel) -> Label:
     """The label with the inputs of its row."""
-    x = view.candidates.x(label.id)
+    x = state.candidates.x(label.id)
     return Label(label.id, x, float(label.y), float(label.noise or 0.0), label.sure)
 
 
@@ -196,15 +216,10 @@ def _check_size(labels: Sequence[Label]) -> None:
             raise ValueError(f"{label.y} is too large; check its unit, and correct it")
 
 
-def _is_among(label: Label, confirmed: Sequence[LedgerLabel]) -> bool:
-    return any((label.y, label.noise) == (one.y, one.noise or 0.0) for one in confirmed)
-
-
-def _left_out(view: QuantityView, name: str, dropped: tuple[str, ...]) -> State:
+def _left_out(state: State, told: happened.LabelsTold, name: str) -> State:
     """The state once a label came that it cannot take: the row is neither out nor skipped."""
-    state = view.state
-    if dropped:
-        state = apply(state, happened.LabelsTold(view.quantity.name, dropped=dropped))
+    if told.dropped:
+        state = apply(state, happened.LabelsTold(told.quantity, dropped=told.dropped))
     if name in state.skipped:
         state = apply(state, happened.Skipped(name, on=False))
     return apply(state, happened.Released((name,)))

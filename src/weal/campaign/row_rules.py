@@ -131,7 +131,6 @@ def decide_failure(
     now: Ledger, name: str, note: str | None, who: str, replace: bool, repeats: Collection[str]
 ) -> FailureDecision:
     """The decision on one run; `repeats` are the rows that are out to be measured again."""
-    check_failures_kept(now)
     if before := now.failures.labels.get(name):
         return FailureDecision(
             name, seq=before[-1].seq, message=f"{name} was told as failed before"
@@ -155,15 +154,6 @@ def decide_failure(
         return FailureDecision(name, error=AlreadyLabelled(words))
     drafts = [_withdrawal(quantity, name, who, note) for quantity in labels]
     return FailureDecision(name, (*drafts, Draft("told", told_body(entry, False), name, who)))
-
-
-def check_failures_kept(now: Ledger) -> None:
-    """ValueError for a campaign of weal 0.2 that measures a quantity of the reserved name."""
-    if WORKED in now.quantities:
-        raise ValueError(
-            f"the campaign measures a quantity named {WORKED!r}, under which runs that fail are "
-            "kept: skip the row instead (`weal skip NAME ID`)"
-        )
 
 
 def fail_rows(
@@ -193,7 +183,6 @@ def _decide_failures(
 ) -> tuple[list[Draft], list[FailureDecision]]:
     """The events, and the decision on each run."""
     now = check_ids(tx, ids)
-    check_failures_kept(now)
     entries = [failure(name, note) for name in ids]
     changes = [label_change(now, one) for one in entries]
     is_there = partial(is_recorded, now)
@@ -248,7 +237,7 @@ def _withdraw_quantity(
 ) -> list[Draft]:
     """Events that withdraw the labels of one quantity; "failed" is that of runs that failed."""
     there = {name: one.quantity for name, one in now.quantities.items()}
-    is_failed = quantity in (WORKED, "failed") and WORKED not in there
+    is_failed = quantity in (WORKED, "failed")
     own = WORKED if is_failed else find_named(there, quantity).name
     labels = now.with_failures()[own].labels
     if nothing := [one for one in ids if one not in labels]:

@@ -270,7 +270,7 @@ def decide_retry(
         own = seqs.get(change)
         seq = own.pop(0) if own else past[-1].seq
         if is_recorded(now, change):
-            seen = LabelDecision(entry) if is_failure(now, entry) else _judge(tx, now, entry)
+            seen = LabelDecision(entry) if entry.quantity == WORKED else _judge(tx, now, entry)
             found.append(dataclass_replace(seen, seq=seq))
         else:
             found.append(
@@ -307,11 +307,6 @@ def is_recorded(now: Ledger, change: Change) -> bool:
         same = [told for told in labels if (told.y, told.noise) == said]
         return any(told.sure or not change.sure for told in same)
     return now.is_labelled(change.id) or (change.id in now.skipped) == (change.what == SKIP)
-
-
-def is_failure(now: Ledger, entry: LabelInput) -> bool:
-    """Whether this is a run that failed, and no label of a measured quantity."""
-    return entry.quantity == WORKED and WORKED not in now.quantities
 
 
 def _other_label(
