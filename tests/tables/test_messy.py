@@ -44,7 +44,10 @@ def by_shell(case, path):
 def _with(words, option, value):
     """The words with an option more; a target is corrected, for several are measured together."""
     if option == "--target" and option in words:
-        return [value if before == option else one for before, one in zip(["", *words], words, strict=False)]
+        return [
+            value if before == option else one
+            for before, one in zip(["", *words], words, strict=False)
+        ]
     return [*words, option, value]
 
 
