@@ -78,4 +78,6 @@ def with_targets(options: TableOptions, quantities: Sequence[Quantity]) -> Table
     types = {**options.types, **words}
     units = {one.column: one.unit for one in quantities if one.unit and one.column is not None}
     target, more = next(iter(columns), None), tuple(columns[1:])
-    return replace(options, target=target, more_targets=more, types=types, units={**options.units, **units})
+    return replace(
+        options, target=target, more_targets=more, types=types, units={**options.units, **units}
+    )
