@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
 from weal.campaign import id_lookup, rules
-from weal.campaign.config import check_changes, check_goal, check_together
+from weal.campaign.config import (
+    check_changes,
+    check_goal,
+    check_together,
+    with_goal_parts,
+)
 from weal.campaign.events import settings_body
 from weal.campaign.label_input import distinct, entries, names
 from weal.campaign.log import CampaignLog
@@ -1135,7 +1140,8 @@ class Campaign(CampaignLog):
         by : str or None
             Who is at work; None: who opened the campaign.
         **settings
-            acquisition (a name, or a list of names), goal ("learn"), until ("error < 6", or
+            acquisition (a name, or a list of names), goal ("learn", or a list of two), subject_to
+            (["purity >= 95"]; [] for none), weights ({"purity": 2}), until ("error < 6", or
             None), lease ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be
             wrong), repeats (whether a measured row may be asked again).
 
@@ -1154,10 +1160,11 @@ class Campaign(CampaignLog):
         >>> campaign.read_ledger().settings["until"]
         'error < 5'
         """
-        changes = check_changes(settings)
         ledger = self.read_ledger()
+        changes = check_changes(with_goal_parts(settings, ledger.settings["goal"]))
         check_together({**ledger.settings, **changes})
-        check_goal(changes, ledger.rows)
+        measured = [one.quantity for one in ledger.quantities.values()]
+        check_goal(changes, ledger.rows, measured, ledger.column_names)
         draft = Draft("settings", settings_body(changes), who=by or self.who)
         self.transact(lambda _: [draft])
 

@@ -1,13 +1,16 @@
 """Settings of a campaign: defaults, checks, and the plain JSON that its events keep."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import timedelta
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from weal.text import exact
+
+if TYPE_CHECKING:
+    from weal.quantities.protocol import Quantity
 
 WEEK_SECONDS = 7 * 24 * 3600.0
 DEFAULTS: dict[str, Any] = {
@@ -22,6 +25,7 @@ DEFAULTS: dict[str, Any] = {
     "until": None,  # when to stop, as text
     "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
 }
+GOAL_PARTS = ("subject_to", "weights")  # that become part of the goal
 FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows from these
 SEED_LIMIT = 2**32  # scikit-learn takes no others
 MAX_N_START = 10**6  # before there is a model: more than any campaign has
@@ -33,10 +37,36 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 24 * 3600.0, "w": WEEK_SECONDS}
 
 def check_settings(given: Mapping[str, object]) -> dict[str, object]:
     """Check settings; ValueError if one is unknown or wrong."""
-    if unknown := [name for name in given if name not in DEFAULTS]:
-        raise ValueError(f"no setting {', '.join(unknown)}; name one of {', '.join(DEFAULTS)}")
+    if unknown := [name for name in given if name not in (*DEFAULTS, *GOAL_PARTS)]:
+        known = ", ".join([*DEFAULTS, *GOAL_PARTS])
+        raise ValueError(f"no setting {', '.join(unknown)}; name one of {known}")
+    given = with_goal_parts(given, "learn")
     given = {**given, **_goal(given)} if "goal" in given else given
     return {name: _CHECKS[name](value) for name, value in given.items()}
+
+
+def with_goal_parts(given: Mapping[str, object], before: str) -> dict[str, object]:
+    """Settings whose goal has the constraints and weights that are given beside it.
+
+    Without a goal among them, they replace those of the goal `before`.
+
+    >>> with_goal_parts({"subject_to": ["purity >= 95"], "seed": 3}, "maximise yield")
+    {'seed': 3, 'goal': 'maximise yield subject to purity >= 95'}
+    """
+    from weal.goals.grammar import combine_goals, parse_goal, revise_goal
+
+    found = {name: value for name, value in given.items() if name not in GOAL_PARTS}
+    subject_to, weights = given.get("subject_to"), given.get("weights")
+    texts = [subject_to] if isinstance(subject_to, str) else subject_to
+    if isinstance(given.get("goal"), list | tuple) or (found.get("goal") and (texts or weights)):
+        goal = combine_goals(given["goal"], texts, cast(dict[str, float] | None, weights))
+        return {**found, "goal": goal.text if goal else "learn"}
+    if texts is None and weights is None:
+        return found
+    revised = revise_goal(
+        parse_goal(before), cast(list[str] | None, texts), cast(dict[str, float] | None, weights)
+    )
+    return {**found, "goal": revised.text}
 
 
 def _goal(given: Mapping[str, object]) -> dict[str, object]:
@@ -103,6 +133,11 @@ def check_changes(given: Mapping[str, object]) -> dict[str, object]:
 
 def check_together(settings: Mapping[str, Any]) -> None:
     """Raise ValueError for settings that exclude each other; old campaigns have no `cost`."""
+    if settings["acquisition"] != "auto" and settings["goal"] != "learn":
+        from weal.goals.grammar import parse_goal
+        from weal.learner.config import check_goal_chooses
+
+        check_goal_chooses(settings["acquisition"], parse_goal(settings["goal"]))
     if settings.get("cost") is not None:
         from weal.goals.grammar import parse_goal
         from weal.learner.config import (  # numerics, for this alone
@@ -114,12 +149,19 @@ def check_together(settings: Mapping[str, Any]) -> None:
         check_amounts(resolve_acquisition(settings["acquisition"], goal))
 
 
-def check_goal(settings: Mapping[str, Any], rows: int) -> None:
-    """ValueError where a goal of the settings does not fit so many candidates."""
+def check_goal(
+    settings: Mapping[str, Any],
+    rows: int,
+    quantities: "Iterable[Quantity]" = (),
+    inputs: Iterable[str] = (),
+) -> None:
+    """ValueError where a goal does not fit so many candidates, or these quantities."""
     if settings.get("goal", "learn") != "learn":
         from weal.goals.grammar import parse_goal
 
-        parse_goal(settings["goal"]).check_rows(rows)
+        goal = parse_goal(settings["goal"])
+        goal.check_rows(rows)
+        goal.bind({one.name: one for one in quantities}, list(inputs))
 
 
 def split_names(text: str) -> list[str]:

@@ -79,7 +79,7 @@ def create(
     made = read_candidates(source, options)
     ids, quantities = made.plan.id_column, quantities_of_options(options, made.table)
     column_costs(made.table, ids, cost)
-    check_goal(chosen, made.table.n)
+    check_goal(chosen, made.table.n, quantities, made.plan.names)
     chunks = _chunks(made.table, ids)
     drafts = [
         _created_event(chosen, made.plan, quantities, ids, made.is_numbered, who, box),
@@ -109,7 +109,8 @@ def _create_in_files(
     if not begun.targets and options.features is None:
         refuse_hidden_target(begun.sample, begun.plan, options)
     added = [draft.body["rows"] for draft in begun.drafts if draft.kind == "added"]
-    check_goal(chosen, sum(rows for rows in added if isinstance(rows, int)))
+    n = sum(rows for rows in added if isinstance(rows, int))
+    check_goal(chosen, n, begun.quantities, begun.plan.names)
     ids = id_column or DEFAULT_ID_COLUMN
     created = _created_event(chosen, begun.plan, begun.quantities, ids, id_column is None, who)
     return store.create(name, [created, *begun.drafts])

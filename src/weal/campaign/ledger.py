@@ -137,6 +137,11 @@ class Ledger:
         return {**self.quantities, WORKED: self.failures}
 
     @property
+    def column_names(self) -> list[str]:
+        """The columns of the candidates, those that are no inputs included."""
+        return [str(one["name"]) for one in self.plan.get("columns", ())]
+
+    @property
     def n_labels(self) -> int:
         """The number of labels of all quantities, with repeats; failures are none."""
         return sum([one.n_labels for one in self.quantities.values()])

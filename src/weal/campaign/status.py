@@ -214,7 +214,7 @@ def status(
 def bound_goal(ledger: Ledger, goal: Goal) -> Goal:
     """The goal for the quantities of a campaign; ValueError where it does not fit."""
     measured = {name: one.quantity for name, one in ledger.quantities.items()}
-    return goal.bind(measured, [str(one["name"]) for one in ledger.plan.get("columns", [])])
+    return goal.bind(measured, ledger.column_names)
 
 
 def goal_in_force(

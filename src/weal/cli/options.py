@@ -14,6 +14,7 @@ from weal.cli.screen import say, show_row_progress
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.goals.protocol import Goal
     from weal.store.protocol import Store
     from weal.store.urls import StoreUrl
     from weal.tables.table_options import TableOptions
@@ -29,7 +30,9 @@ class Settings(TypedDict, total=False):
 
     lease: str | None
     acquisition: str | None
-    goal: str | None
+    goal: str | list[str] | None
+    subject_to: tuple[str, ...]
+    weight: tuple[str, ...]
     until: str | None
     cost: str | None
     outliers: bool | None
@@ -229,11 +232,33 @@ def chosen_settings(given: Settings) -> Settings:
     return cast(Settings, {k: one for k, one in given.items() if k in Settings.__annotations__})
 
 
+def _one_or_several(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> str | list[str] | None:
+    """None, the only text, or all of them."""
+    return list(given) if len(given) > 1 else (given or (None,))[0]
+
+
 goal = click.option(
     "--goal",
     metavar="GOAL",
+    multiple=True,
+    callback=_one_or_several,
     help="What the labels are for: learn [default], maximise, minimise, 'best 10', 'above 7.5', "
-    "'below 3', 'between 40 and 60'.",
+    "'below 3', 'between 40 and 60'; of several results 'maximise yield', and twice for two "
+    "objectives.",
+)
+subject_to = click.option(
+    "--subject-to",
+    metavar="CONDITION",
+    multiple=True,
+    help="What rows must meet: 'purity >= 95', 'crystallised is yes'; none removes all.",
+)
+weight = click.option(
+    "--weight",
+    metavar="RESULT=NUMBER",
+    multiple=True,
+    help="Weight of a result that is learnt: purity=2 [default: 1]; none removes all.",
 )
 until = click.option(
     "--until",
@@ -287,17 +312,53 @@ def given_settings(**options: Unpack[Settings]) -> dict[str, Any]:
     from weal.campaign.config import split_names
 
     note_error_goal(options.get("goal"))
+    parts = _goal_parts(options.pop("subject_to", ()), options.pop("weight", ()))
     acquisition = options.get("acquisition")
     names = split_names(acquisition or "")
-    given = {**options, "acquisition": names if len(names) > 1 else acquisition}
+    given = {**options, **parts, "acquisition": names if len(names) > 1 else acquisition}
     return {key: value for key, value in given.items() if value is not None}
 
 
-def note_error_goal(goal: str | None) -> None:
+def _goal_parts(subject_to: tuple[str, ...], weight: tuple[str, ...]) -> dict[str, object]:
+    """Constraints and weights as settings; "none" alone removes those that there are."""
+    from weal.goals.grammar import read_weight
+
+    found: dict[str, object] = {}
+    if subject_to:
+        found["subject_to"] = [] if subject_to == ("none",) else list(subject_to)
+    if weight:
+        found["weights"] = {} if weight == ("none",) else dict(map(read_weight, weight))
+    return found
+
+
+def given_goal(
+    campaign: "Campaign", goal: str | list[str] | None, subject_to: tuple[str, ...]
+) -> "Goal | str | None":
+    """The goal of a command that changes no setting; None: that of the settings.
+
+    Constraints without a goal replace those of the settings.
+    """
+    if not subject_to:
+        return goal if goal is None or isinstance(goal, str) else _combined(goal, ())
+    if goal is not None:
+        return _combined(goal, subject_to)
+    from weal.goals.grammar import parse_goal, revise_goal
+
+    texts = [] if subject_to == ("none",) else list(subject_to)
+    return revise_goal(parse_goal(campaign.read_ledger().settings["goal"]), texts, None)
+
+
+def _combined(goal: str | list[str], subject_to: tuple[str, ...]) -> "Goal | None":
+    from weal.goals.grammar import combine_goals
+
+    return combine_goals(goal, subject_to)
+
+
+def note_error_goal(goal: str | list[str] | None) -> None:
     """Print a note: a number in place of a goal is a stop condition (--until)."""
     from weal.goals.grammar import goal_and_until
 
-    if goal is None:
+    if goal is None or isinstance(goal, list):
         return
     found, until = goal_and_until(goal, None)
     if found is not None and until is not None:

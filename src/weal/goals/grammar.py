@@ -102,6 +102,22 @@ def combine_goals(
     return Learn(tuple({**known, **{k: _weight(k, w) for k, w in weights.items()}}.items()))
 
 
+def revise_goal(
+    goal: Goal, subject_to: Sequence[str] | None, weights: Mapping[str, float] | None
+) -> Goal:
+    """The goal with other constraints or weights; None: those that it has, empty: none.
+
+    >>> revise_goal(parse_goal("maximise yield subject to purity >= 95"), ["cost < 3"], None).text
+    'maximise yield subject to cost < 3'
+    """
+    under = _conditions_of(goal) if subject_to is None else subject_to
+    known = dict(goal.weights) if isinstance(goal, Learn) and weights is None else weights
+    objectives = [Learn()] if isinstance(goal, Learn) else _objectives_of(goal)
+    found = combine_goals(objectives, under, known)
+    assert found is not None
+    return found
+
+
 def _weight(name: str, weight: object) -> float:
     if isinstance(weight, bool) or not isinstance(weight, Real):
         raise ValueError(f"the weight of {name} is {weight!r}; it needs a number, as in 'purity=2'")
@@ -205,7 +221,7 @@ def goal_and_until(goal: object, until: object) -> tuple[Goal | None, Until | No
     """
     error = error_of(goal)
     if error is None:
-        return None if goal is None else parse_goal(goal), parse_until(until)
+        return combine_goals(goal), parse_until(until)
     if until is not None:
         raise ValueError(
             f"goal is {goal!r}, an error at which to stop, and until is {until!r}: give the error "

@@ -32,6 +32,7 @@ MAX_INPUTS_SHOWN = 6  # without --to, which has all
         help="Number of rows.",
     ),
     line.goal,
+    line.subject_to,
     click.option(
         "--to",
         metavar="FILE",
@@ -41,8 +42,8 @@ MAX_INPUTS_SHOWN = 6  # without --to, which has all
     click.option("--force", is_flag=True, help="Replace an existing file."),
 )
 def best(
-    name: str, n: int, goal: str | None, to: str | None, force: bool, store: str | None,
-    as_json: bool,
+    name: str, n: int, goal: str | list[str] | None, subject_to: tuple[str, ...], to: str | None,
+    force: bool, store: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """List the rows that most probably belong to the set of the goal, measured or not.
 
@@ -55,7 +56,7 @@ def best(
         from weal.tables.table_writer import check_place, write
 
         place = None if to is None else check_place(to, force)  # before the work
-        found = campaign.best(n, goal=goal)
+        found = campaign.best(n, goal=line.given_goal(campaign, goal, subject_to))
         if place is not None:
             write(found.to_frame(), place, force)
     if as_json:

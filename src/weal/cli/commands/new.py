@@ -79,6 +79,8 @@ class NewOptions(TableWords, Settings):
     line.lease,
     line.acquisition,
     line.goal,
+    line.subject_to,
+    line.weight,
     line.until,
     click.option(
         "--cost",

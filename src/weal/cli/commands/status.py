@@ -29,9 +29,14 @@ EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 
 
 @command("Show the progress, and whether to continue.", "weal status alloys --until 'error < 5'")
-@with_parameters(line.name, line.goal, line.until)
+@with_parameters(line.name, line.goal, line.subject_to, line.until)
 def status(
-    name: str, goal: str | None, until: str | None, store: str | None, as_json: bool
+    name: str,
+    goal: str | list[str] | None,
+    subject_to: tuple[str, ...],
+    until: str | None,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Show labels, progress towards the goal, calibration, and advice on stopping."""
     from weal.store.events import from_the_future
@@ -39,7 +44,8 @@ def status(
     note_error_goal(goal)
 
     with open_for_command(name, store) as campaign, show_count() as progress:
-        found = campaign.status(goal=goal, until=until, progress=progress)
+        aim = line.given_goal(campaign, goal, subject_to)
+        found = campaign.status(goal=aim, until=until, progress=progress)
         future = from_the_future(campaign.events(), campaign.store.now())
     if as_json:
         show_json({**found.to_dict(), "future": [event.seq for event in future]})
@@ -121,7 +127,8 @@ def export(
 
 @command("Show or change its settings.", "weal settings alloys --lease 3d")
 @with_parameters(
-    *(line.name, line.lease, line.acquisition, line.goal, line.until),
+    *(line.name, line.lease, line.acquisition, line.goal, line.subject_to, line.weight),
+    line.until,
     *(line.outliers, line.repeats, line.warp, line.by),
 )
 def settings(
