@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from scipy.stats import norm
 
 from weal.core.extensions.pass_fail import C
 from weal.core.paper.kernels import Kernel, correlation
@@ -115,6 +116,28 @@ def test_grades_left_out_are_as_if_never_told():
         truth = class_model.grade_probabilities(others, X[i : i + 1], 5)
         np.testing.assert_allclose(found[i], truth[0], atol=1e-7)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
+def test_intervals_and_densities_have_the_noise_of_labels_to_come():
+    X, _ = labels(8)
+    codes = np.clip(np.round(1.5 + X[:, 0]), 0, 4)
+    parameters = class_model.grade_parameters(
+        parameters_of({"kernels": [Kernel("rbf", 2.0)], "magnitude": [1.5], "noise": [0.2]}, 3)
+    )
+    model = class_model.fit(parameters, X, codes, GRADE_NOISE_SD)
+    mean, sd = model.predict(X, return_std=True)
+    own = 0.2 * model.scaling.y_sd
+    spread = np.sqrt(sd**2 + own**2 + GRADE_NOISE_SD**2)
+    low, high = model.predict_interval(X, 0.9)
+    np.testing.assert_allclose(high - mean, norm.ppf(0.95) * spread, rtol=1e-6)
+    np.testing.assert_allclose(model.summary(X, 0.9)[2:], [low, high], rtol=1e-6)
+    np.testing.assert_allclose(
+        model.log_predictive_density(X, codes), norm.logpdf(codes, mean, spread), rtol=1e-6
+    )
+    p = class_model.grade_probabilities(model, X, 5)
+    ends = np.array([-np.inf, 0.5, 1.5, 2.5, 3.5, np.inf])
+    dense = np.diff(norm.cdf((ends[:, None] - mean) / spread), axis=0).T
+    np.testing.assert_allclose(p, dense, atol=1e-9)
 
 
 def test_an_order_makes_numbers_and_disorder_makes_classes():

@@ -196,7 +196,10 @@ class PosteriorCache:
     def model(self, view: QuantityView) -> Model:
         """The model of a state that has one; its predictions stay inside the bounds of labels."""
         model, bounds = self._entry_of(view).model, view.bounds()
-        return model if model.bounds == bounds else replace(model, bounds=bounds)
+        noise = view.quantity.label_noise
+        if (model.bounds, model.label_noise) == (bounds, noise):
+            return model
+        return replace(model, bounds=bounds, label_noise=noise)
 
     def selected_experts(self, view: QuantityView) -> TrainedEnsemble:
         """The selected experts, before the first label."""

@@ -91,10 +91,10 @@ def _grade_probabilities(
     """Probabilities of grades: as numbers or as classes, by leave-one-out log loss."""
     number, *classes = quantity.parts()
     if not len(X):
-        return np.zeros((0, len(classes)))
+        return np.zeros((0, len(quantity.words)))
     model = beliefs.model(state.view(number.name))
     models = [beliefs.model(state.view(part.name)) for part in classes]
     codes = np.rint([label.y for label in state.view(number.name).labels]).astype(np.intp)
-    if grades_are_numbers(model, models, codes):
-        return grade_probabilities(model, X, len(classes))
+    if not models or grades_are_numbers(model, models, codes):
+        return grade_probabilities(model, X, len(quantity.words))
     return _class_probabilities(state, beliefs, classes, X)

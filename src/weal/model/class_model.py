@@ -56,7 +56,8 @@ def fit(
     """
     scaling = parameters.scaling_of(X if X_known is None else X_known, y)
     scaled = scaled_data.scale_data(scaling, X, y, np.full(len(y), noise_sd))
-    return Model(begin(parameters.setting, *scaled, parameters.seed), scaling)
+    trained = begin(parameters.setting, *scaled, parameters.seed)
+    return Model(trained, scaling, label_noise=noise_sd)
 
 
 def slope_of(trained: TrainedEnsemble) -> float:

@@ -4,7 +4,7 @@ The scikit-learn estimator (`weal.regressor`) and the learner hold a model, and 
 label comes. The functions above it take scaled inputs X (N, d), in blocks that fit the memory.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -120,6 +120,7 @@ class Model:
     columns: tuple[str, ...] | None = None  # of the frame that the labels came with
     plan: TablePlan | None = None  # that makes inputs of such frames; None: their numbers
     bounds: Bounds = (None, None)  # of the labels: means and intervals stay inside
+    label_noise: float = 0.0  # sd that every label to come states, in units of y
 
     # What was learnt ends in an underscore, as in the estimator, so that both answer to one name.
 
@@ -155,14 +156,14 @@ class Model:
         """
         if not 0.0 < level < 1.0:
             raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
-        found = summary(self.trained, self.scaling, self.scaled_inputs(X), level, of)
+        found = summary(self._for_labels, self.scaling, self.scaled_inputs(X), level, of)
         found[[0, 2, 3]] = self.clip(found[[0, 2, 3]])
         return found
 
     def predict_quantiles(self, X: Any, levels: ArrayLike) -> Array:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         X = self.scaled_inputs(X)
-        return self.clip(quantiles(self.trained, self.scaling, X, check_levels(levels)))
+        return self.clip(quantiles(self._for_labels, self.scaling, X, check_levels(levels)))
 
     def log_predictive_density(self, X: Any, y: ArrayLike) -> Array:
         """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""
@@ -173,7 +174,15 @@ class Model:
                 f"got shape {labels.shape}"
             )
         scaled_data.labels(self.scaling, labels)
-        return log_density(self.trained, self.scaling, X, labels)
+        return log_density(self._for_labels, self.scaling, X, labels)
+
+    @property
+    def _for_labels(self) -> TrainedEnsemble:
+        """The ensemble with the noise that labels to come have besides what experts estimate."""
+        if self.label_noise == 0.0:
+            return self.trained
+        ratios = self.ensemble_.ratios(np.array([self.label_noise / self.scaling.y_sd]) ** 2)
+        return replace(self.trained, ensemble=replace(self.ensemble_, noise=ratios[:, 0]))
 
     def __repr__(self) -> str:
         counts = (f"{n} {name.removesuffix('s') if n == 1 else name}" for name, n in self._facts())

@@ -28,6 +28,7 @@ from weal.quantities.words import (
 )
 from weal.text import number, shorten
 
+MAX_LEVELS_AS_CLASSES = 7  # more are numbers only: each class has a model of its own
 GRADE_NOISE_SD = 0.3  # grades; rounding to whole ones has an sd of 0.29
 _NORMAL = 1.6449  # half width of a 90 % interval, in sds of a normal distribution
 
@@ -146,12 +147,13 @@ class Grades:
         return GRADE_NOISE_SD
 
     def parts(self) -> tuple[Quantity, ...]:
-        """Itself as a number, and for each grade whether a row has it."""
-        return (self, *(PassFail(f"{self.name} is {level}") for level in self.levels))
+        """Itself as a number; and of few grades, whether a row has each: the better counts."""
+        few = self.levels if len(self.levels) <= MAX_LEVELS_AS_CLASSES else ()
+        return (self, *(PassFail(f"{self.name} is {level}") for level in few))
 
     def part_labels(self, label: float) -> tuple[float, ...]:
         """The code of the grade, then 1.0 for the grade and 0.0 for the others."""
-        return (label, *(float(code == label) for code in range(len(self.levels))))
+        return (label, *(float(code == label) for code in range(len(self.parts()) - 1)))
 
     def to_json(self) -> QuantityBody:
         """The quantity as JSON."""
