@@ -177,9 +177,11 @@ def test_a_double_click_keeps_a_worksheet_once_and_says_so(ann, steel):
 
 
 def test_a_double_click_adds_candidates_once_and_says_so(ann, steel):
-    table = ("more.csv", b"sample,temp,hours,hardness\nB-1,2,1,\nB-2,4,2,\n", "text/csv")
-    fields = ann.form("/c/steel/settings", "/c/steel/add")
-    for page in sent_twice(ann, "/c/steel/add", fields, table=table):
+    table = b"sample,temp,hours,hardness\nB-1,2,1,\nB-2,4,2,\n"
+    brought = shown(ann, upload(ann, "more.csv", table, "/c/steel/add"))
+    assert "2 candidates in this table" in plain(brought.text)
+    fields = ann.form(str(brought.url), "/c/steel/add/table")
+    for page in sent_twice(ann, "/c/steel/add/table", fields):
         assert "2 candidates added." in plain(page.text)
     kinds = [event.kind for event in open_store(steel).read("steel")]
     assert kinds.count("added") == 2  # with those that it began with

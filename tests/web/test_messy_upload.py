@@ -1,9 +1,11 @@
 """A messy table on the page: refusals have buttons, questions can be answered, sheets chosen."""
 
+import io
 import re
 from html import unescape
 
 import pytest
+from openpyxl import Workbook
 
 import weal
 from tables.messy import CASES
@@ -57,6 +59,95 @@ def test_a_question_is_answered_yes_and_a_sheet_is_chosen(ann, steel, tmp_path):
     assert '<option value="Stock"' in page.text
     other = shown(ann, ann.post("/new/plan", {**fields, "sheet": "Stock", "id": "", "target": ""}))
     assert "amount" in plain(other.text)
+
+
+def workbook(*sheets):
+    """A workbook of titled sheets as bytes."""
+    book, file = Workbook(), io.BytesIO()
+    book.remove(book.active)
+    for title, rows in sheets:
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(file)
+    return file.getvalue()
+
+
+NOTES = [["Plan of the runs"], ["see sheet 2"]]
+
+
+def test_the_page_shows_the_first_rows_and_takes_another_header_line(ann, tmp_path):
+    rows = [["a", "b"], ["x", "y"], ["run", "T"], ["R-1", 1.5], ["R-2", 2.25], ["R-3", 7.5]]
+    page = shown(ann, upload(ann, "runs.xlsx", workbook(("Notes", NOTES), ("Runs", rows))))
+    assert "<bdi>R-1</bdi>" in page.text
+    assert "Sheet and line of the column names" in plain(page.text)
+    fields = ann.form(str(page.url), "/new/plan") | {"sheet": "Runs", "header": "3"}
+    page = shown(ann, ann.post("/new/plan", {**fields, "id": "", "target": ""}))
+    assert re.search(r'name="header" value="3" checked', page.text)
+    fields = ann.form(str(page.url), "/new/plan") | {"id": "run", "make": "true", "name": "third"}
+    fields |= {"sheet": "Runs", "header": "3"}
+    assert shown(ann, ann.post("/new/plan", fields)).url.path == "/c/third/bench"
+
+
+def test_a_file_of_which_no_table_can_be_read_is_shown_for_a_choice(ann):
+    page = shown(ann, upload(ann, "runs.csv", b"a,a,a\n1,2,3\nrun,T,V\nR-1,1,5\nR-2,3,4\n"))
+    assert "two columns of the same name" in plain(page.text)
+    fields = ann.form(str(page.url), "/new/plan") | {"header": "3"}
+    page = shown(ann, ann.post("/new/plan", fields))
+    assert "two columns" not in plain(page.text)
+    assert "2 rows" in plain(page.text)
+    assert "<bdi>V</bdi>" in page.text
+
+
+def test_further_candidates_are_shown_with_a_choice_of_sheet_and_header(ann, steel):
+    head = ["sample", "temp", "hours", "hardness"]
+    more = [["old names"], ["p", "q", "r", "s"], head, ["B-1", 2, 1, None], ["B-2", 4, 2, None]]
+    other = [head, ["C-1", 3, 1, None]]
+    file = workbook(("Notes", NOTES), ("More", more), ("Other", other))
+    page = shown(ann, upload(ann, "more.xlsx", file, "/c/steel/add"))
+    assert "2 candidates in this table. Nothing is saved yet." in plain(page.text)
+    fields = ann.form(str(page.url), "/c/steel/add/table")
+    page = shown(ann, ann.post("/c/steel/add/table", {**fields, "header": "2", "look": "true"}))
+    assert "the table has no column" in plain(page.text)
+    assert re.search(r'class="primary" disabled', page.text)
+    fields = ann.form(str(page.url), "/c/steel/add/table")
+    chosen = {**fields, "sheet": "Other", "header": "", "look": "true"}
+    page = shown(ann, ann.post("/c/steel/add/table", chosen))
+    assert "1 candidate in this table." in plain(page.text)
+    fields = ann.form(str(page.url), "/c/steel/add/table") | {"sheet": "Other", "header": ""}
+    page = shown(ann, ann.post("/c/steel/add/table", fields))
+    assert "1 candidates added." in plain(page.text)
+    with weal.open_campaign("steel", steel) as campaign:
+        assert "C-1" in campaign.candidate_ids()
+        assert "B-1" not in campaign.candidate_ids()
+
+
+def test_ids_that_are_there_already_are_named_before_anything_is_added(ann, steel):
+    table = b"sample,temp,hours,hardness\nA-1,2,1,\nB-9,4,2,\n"
+    page = shown(ann, upload(ann, "more.csv", table, "/c/steel/add"))
+    assert "ids that are there already: 'A-1'; delete these rows" in plain(page.text)
+
+
+def test_a_worksheet_is_read_from_the_sheet_and_line_that_are_chosen(ann, steel):
+    rows = [["sample", "hardness"], ["A-1", 9.5], ["sample", "hardness"], ["A-2", 3.5]]
+    file = workbook(("First", [["sample", "hardness"], ["A-3", 1.5]]), ("Second", rows))
+    page = shown(ann, upload(ann, "back.xlsx", file, "/c/steel/sheet"))
+    assert "Save 1 label" in plain(page.text)
+    fields = ann.form(str(page.url), "/c/steel/keep")
+    chosen = {**fields, "sheet": "Second", "header": "3", "look": "true"}
+    page = shown(ann, ann.post("/c/steel/keep", chosen))
+    fields = ann.form(str(page.url), "/c/steel/keep") | {"sheet": "Second", "header": "3"}
+    assert "1 label saved." in plain(shown(ann, ann.post("/c/steel/keep", fields)).text)
+    with weal.open_campaign("steel", steel) as campaign:
+        labels = campaign.read_ledger().quantity().labels
+    assert [one.y for one in labels["A-2"]] == [3.5]
+    assert "A-3" not in labels
+
+
+def test_a_worksheet_without_the_columns_is_shown_for_a_choice(ann):
+    page = shown(ann, upload(ann, "back.csv", b"a,b\n1,2\n", "/c/steel/sheet"))
+    assert "has no column 'sample'" in plain(page.text)
+    assert 'name="header" value="1"' in page.text
 
 
 def test_a_campaign_is_created_with_the_goal_that_was_typed(ann, steel, tmp_path):

@@ -27,7 +27,7 @@ class Forms(HTMLParser):
 
 
 def _counts(field):
-    return field.get("type") != "checkbox" or "checked" in field
+    return field.get("type") not in ("checkbox", "radio") or "checked" in field
 
 
 def client_of(server):

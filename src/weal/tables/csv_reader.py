@@ -91,6 +91,8 @@ class CellGrid:
     decimal_comma: bool
     notes: tuple[str, ...]
     ragged: bool = False  # whether a row ends with its last filled cell, as in a sheet
+    sheet: str = ""  # of a workbook
+    sheets: tuple[str, ...] = ()  # all of its titles
 
 
 def open_csv(

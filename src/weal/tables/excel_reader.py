@@ -53,7 +53,7 @@ def read_sheet_grid(
     others = [repr(one) for one in titles if one != title]
     note = f"read the sheet {title!r} of {Path(where).name}; it also has {', '.join(others[:10])}"
     notes = (note,) if sheet is None and others else ()
-    return CellGrid(where, rows, False, notes, ragged=True)
+    return CellGrid(where, rows, False, notes, True, title, tuple(titles))
 
 
 def read_sheet_columns(

@@ -27,8 +27,8 @@ from weal.limits import read_limits, variable
 from weal.web.job_context import Arguments
 from weal.web.job_runners import Runner
 
-QUEUES = {"look": "tables", "make": "tables", "add": "tables", "preview": "labels",
-          "tell_file": "labels"}  # fmt: skip
+QUEUES = {"look": "tables", "make": "tables", "look_more": "tables", "add": "tables",
+          "preview": "labels", "tell_file": "labels"}  # fmt: skip
 PICTURES = ("near", "effect", "map")
 MAX_FINISHED_JOBS = 200  # and as many pictures
 MAX_JOBS_PER_PERSON, MAX_JOBS = 50, 200  # unfinished
@@ -42,6 +42,7 @@ JOB_TITLES = {
     "worksheet": "Writing a worksheet",
     "look": "Reading a table",
     "make": "Creating a campaign",
+    "look_more": "Reading a table",
     "add": "Adding candidates",
     "preview": "Checking a worksheet",
     "tell_file": "Saving the labels of a worksheet",

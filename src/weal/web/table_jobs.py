@@ -4,26 +4,28 @@ An upload has a random name. `look` and `preview` show the effect of the user's 
 nothing; `make`, `add` and `tell_file` save everything or nothing.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from weal.campaign.config import check_goal, check_typed_goal
-from weal.errors import WealError
+from weal.campaign.results_import import ResultsImport
+from weal.errors import TooLarge, WealError
 from weal.progress import Progress
 from weal.tables.candidate_table import PlannedTable, read_candidates
-from weal.tables.cells import short
-from weal.tables.excel_reader import sheet_titles
+from weal.tables.cells import short, some_of
 from weal.tables.plan_columns import DECLARED
-from weal.tables.table import Table, read_table
+from weal.tables.table import Table, read_table, table_of
 from weal.tables.table_error import Remedy, TableError
 from weal.tables.table_options import TableOptions
+from weal.tables.table_preview import TablePreview, preview_table
 from weal.web.job_context import Arguments, JobContext
 from weal.web.server_folder import find_file
 
 if TYPE_CHECKING:
-    from weal.campaign.results_import import ImportArguments, ResultsImport
+    from weal.campaign.campaign import Campaign
+    from weal.campaign.results_import import ImportArguments
 
 EXAMPLE_CELLS = 3  # of a column
 GUESSED_TARGET_GAPS = 0.5  # share of missing cells in the guessed target
@@ -52,17 +54,25 @@ def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     """The plan of a table under the user's choices, column by column, and the problem, if any."""
     path = upload(context, given)
     progress("reading the table", 0, 1)
-    with _without_path(path):
-        if "id" not in given:  # the first time
+    table, made = table_of({}), None
+    try:
+        with _without_path(path):
+            if "id" not in given:  # the first time
+                table = read_table(path, _options(given), leave_out=True)
+                given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
             table = read_table(path, _options(given), leave_out=True)
-            given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
-        table = read_table(path, _options(given), leave_out=True)
-    made, problem = _read(path, given)
+        made, problem = _read(path, given)
+    except TooLarge:
+        raise
+    except ValueError as error:  # another sheet or header line may help
+        given = {"id": "", "target": "", **given}
+        problem = _problem(error)
     if made:
         problem |= _goal_problem(given, len(made.table))
     shown = _table_to_json(made.table if made else table, made, given)
     notes = [note.replace(path.name, "this file") for note in shown["notes"]]
-    return {**shown, "notes": notes, "file": given["file"], **problem, "sheets": _sheets(path)}
+    preview = _preview(path, _options(given), _options(given).named)
+    return {**shown, "notes": notes, "file": given["file"], **problem, "preview": preview}
 
 
 def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
@@ -84,12 +94,45 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     return {"made": name}
 
 
+def look_more(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
+    """What adding the candidates of a table would do: their number, notes, and the problem."""
+    from weal.campaign.creation import read_more
+
+    path, options = upload(context, given), _options(given)
+    campaign = context.campaign(given["name"])
+    ledger = campaign.read_ledger()
+    named = [] if ledger.numbered else [ledger.id_column]
+    shown = {"file": given["file"], "preview": _preview(path, options, named),
+             "options": [list(one) for one in given.get("options", ())]}  # fmt: skip
+    if ledger.shards:
+        return {**shown, "rows": None, "notes": [], "problem": None}
+    try:
+        with _without_path(path):
+            made = read_more(ledger, path, options)
+            _refuse_known_ids(campaign, made.table, ledger.id_column)
+            notes = [*made.notes, *campaign.far_inputs(made)]
+    except TooLarge:
+        raise
+    except ValueError as error:
+        problem = error.for_page() if isinstance(error, TableError) else str(error)
+        return {**shown, "rows": 0, "notes": [], "problem": problem}
+    notes = [note.replace(path.name, "this file") for note in notes]
+    return {**shown, "rows": len(made.table), "notes": notes, "problem": None}
+
+
+def _refuse_known_ids(campaign: "Campaign", table: Table, ids: str) -> None:
+    names = [str(name) for name in table.cells(ids)]
+    if known := campaign.existing_ids(names):
+        some = some_of([repr(name) for name in names if name in known])
+        raise ValueError(f"ids that are there already: {some}; delete these rows, or rename them")
+
+
 def add(context: JobContext, given: Arguments, progress: Progress) -> int:
     """Add the candidates of a table to a campaign, and return their number."""
     path = upload(context, given)
     campaign = context.campaign(given["name"], given["who"])
     with _without_path(path):
-        return campaign.add(path)
+        return campaign.add(path, options=_options(given))
 
 
 @contextmanager
@@ -147,8 +190,12 @@ def _remedy(one: Remedy, words: str) -> dict[str, str]:
     return {"option": one.option, "value": one.value, "words": words}
 
 
-def _sheets(path: Path) -> list[str]:
-    return sheet_titles(path.read_bytes()) if path.suffix.lower() == ".xlsx" else []
+def _preview(path: Path, options: TableOptions, named: Sequence[str]) -> dict[str, object]:
+    """The first rows of a file, to choose its sheet and the line of its column names."""
+    for sheet, header in ((options.sheet, options.header), (None, None)):
+        with suppress(ValueError):  # such as a sheet that is not there
+            return preview_table(path, sheet, header, named).to_json()
+    return TablePreview().to_json()
 
 
 def _table_to_json(table: Table, made: PlannedTable | None, given: Arguments) -> dict[str, Any]:
@@ -207,7 +254,7 @@ def _guess_target(table: Table) -> str:
     return ""
 
 
-TABLE_JOBS = {"look": look, "make": make, "add": add}
+TABLE_JOBS = {"look": look, "make": make, "look_more": look_more, "add": add}
 
 
 def worksheet(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
@@ -219,9 +266,16 @@ def worksheet(context: JobContext, given: Arguments, progress: Progress) -> dict
 
 def preview(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
     """The action that `tell_file` would take for each line."""
-    campaign = context.campaign(given["name"])
-    found = campaign.preview(upload(context, given), **_import_arguments(given))
-    return _import_to_json(found, given, kept=False)
+    campaign, path = context.campaign(given["name"]), upload(context, given)
+    try:
+        found = campaign.preview(path, **_import_arguments(given))
+    except TooLarge:
+        raise
+    except ValueError as error:  # another sheet or header line may help
+        found = ResultsImport(given["called"], (), (str(error),))
+    shown = _import_to_json(found, given, kept=False)
+    named = [campaign.read_ledger().id_column]
+    return {**shown, "preview": _preview(path, _options(given), named)}
 
 
 def tell_file(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
@@ -235,11 +289,13 @@ def tell_file(context: JobContext, given: Arguments, progress: Progress) -> dict
 
 
 def _import_arguments(given: Arguments) -> "ImportArguments":
-    how = given["how"]
+    how, chosen = given["how"], _options(given)
     return {
         "replace": how.get("replace", False),
         "repeat": how.get("repeat", False),
         "name": given["called"] or "the file",
+        "sheet": chosen.sheet,
+        "header": chosen.header,
     }
 
 
@@ -255,6 +311,7 @@ def _import_to_json(found: "ResultsImport", given: Arguments, kept: bool) -> dic
         "file": given["file"],
         "called": given["called"],
         "how": next(iter(given["how"]), ""),
+        "options": [list(one) for one in given.get("options", ())],
         "kept": kept,
         "lines": lines,
         "more": len(rows) - len(lines),

@@ -128,6 +128,15 @@ Text = Annotated[str, Form(max_length=1000)]
 JobKey = Annotated[str, Form(pattern="^([0-9a-f]{32})?$")]  # of a form: sent twice, it is one job
 
 
+HeaderLine = Annotated[str, Form(pattern="^[0-9]{0,7}$")]
+
+
+def sheet_options(sheet: str, header: str) -> list[tuple[str, str]]:
+    """The chosen sheet and line of the column names as options of a table."""
+    line = [("header", header)] if header.strip("0") else []
+    return [*([("sheet", sheet)] if sheet else []), *line]
+
+
 def form_key(key: str, *content: object) -> str | None:
     """The key of a form's job, from the form's key and content; None without a key."""
     if not key:
@@ -194,7 +203,7 @@ class PlanForm:
         kind: Annotated[list[str], Form(max_length=5000)] = [],  # noqa: B006
         option: Annotated[list[str], Form(max_length=1000)] = [],  # noqa: B006
         sheet: Text = "",
-        header: Annotated[str, Form(pattern="^[0-9]{0,7}$")] = "",
+        header: HeaderLine = "",
         goal: Annotated[str, Form(max_length=200)] = "",
         until: Annotated[str, Form(max_length=200)] = "",
     ) -> None:
@@ -203,8 +212,7 @@ class PlanForm:
         id, target = chosen.get("id", id), chosen.get("target", target)
         roles = ("sheet", "header", "id", "target", "type")
         options = [(name, value) for name, _, value in pairs if name not in roles]
-        options += [("sheet", sheet)] if sheet else []
-        options += [("header", header)] if header.strip("0") else []
+        options += sheet_options(sheet, header)
         types = {one: type_ for one, type_ in zip(column, kind, strict=False) if type_}
         declared = [value.rpartition("=") for name, _, value in pairs if name == "type"]
         types |= {one: type_ for one, _, type_ in declared}

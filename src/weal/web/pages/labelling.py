@@ -24,7 +24,14 @@ from weal.quantities.protocol import ExpectedLabel
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.tables.result_lines import bound_note
 from weal.web.job_context import Arguments
-from weal.web.pages.campaigns import JobKey, form_key, store_upload
+from weal.web.pages.campaigns import (
+    HeaderLine,
+    JobKey,
+    Text,
+    form_key,
+    sheet_options,
+    store_upload,
+)
 from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
 from weal.web.server_folder import new_file
 
@@ -298,14 +305,16 @@ def keep(
     file: File,
     called: Called = "",
     twice: Annotated[str, Form(pattern="^(|replace|repeat)$")] = "",
+    sheet: Text = "",
+    header: HeaderLine = "",
     look: Yes = False,
     key: JobKey = "",
 ) -> Response:
-    """Save the labels of a worksheet, or check it again with another rule for repeated rows."""
+    """Save the labels of a worksheet, or check it again with other choices."""
     kind = "preview" if look else "tell_file"
     given: Arguments = {
         "name": context.name, "who": context.who, "file": file, "called": called,
-        "how": {twice: True} if twice else {},
+        "how": {twice: True} if twice else {}, "options": sheet_options(sheet, header),
     }  # fmt: skip
     job = context.submit(kind, None if look else form_key(key, given), **given)
     return context.show_progress(job, then=context.url("sheet"))

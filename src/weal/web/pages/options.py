@@ -1,6 +1,5 @@
 """The page Settings: settings, more candidates, skipped rows, and tables to download."""
 
-import hashlib
 from typing import Annotated
 
 from fastapi import APIRouter, Form, HTTPException, Query, Response, UploadFile
@@ -9,8 +8,15 @@ from fastapi.responses import FileResponse
 from weal.campaign.config import check_typed_goal, seconds, split_names
 from weal.store.events import MAX_ID
 from weal.text import REASONS
-from weal.web.job_context import FileJson
-from weal.web.pages.campaigns import JobKey, form_key, store_upload
+from weal.web.job_context import Arguments, FileJson
+from weal.web.pages.campaigns import (
+    HeaderLine,
+    JobKey,
+    Text,
+    form_key,
+    sheet_options,
+    store_upload,
+)
 from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
 from weal.web.server_folder import find_file, new_file
 
@@ -70,14 +76,39 @@ def unskip(
 
 
 @router.post("/c/{name}/add", status_code=303)
-def add(context: CampaignWrite, table: UploadFile, key: JobKey = "") -> Response:
-    """Add the candidates of a table."""
-    content = hashlib.sha256(table.file.read()).hexdigest()
-    table.file.seek(0)
-    job = context.submit(
-        "add", form_key(key, context.name, context.who, content),
-        name=context.name, who=context.who, file=store_upload(context, table),
-    )  # fmt: skip
+def upload_candidates(context: CampaignWrite, table: UploadFile) -> Response:
+    """Upload a table of candidates and read it; nothing is saved yet."""
+    job = context.submit("look_more", name=context.name, file=store_upload(context, table))
+    return context.show_progress(job, then=context.url("add/table"))
+
+
+@router.get("/c/{name}/add/table")
+def candidates_to_add(context: CampaignRead, work: Work = "") -> Response:
+    """What adding the table would do."""
+    found = context.job_result(work, "look_more", name=context.name)
+    if found is None:
+        return context.redirect(context.url("settings"))
+    return context.page("settings/add.html", more=found)
+
+
+@router.post("/c/{name}/add/table", status_code=303)
+def add(
+    context: CampaignWrite,
+    file: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
+    sheet: Text = "",
+    header: HeaderLine = "",
+    look: Annotated[bool, Form()] = False,
+    key: JobKey = "",
+) -> Response:
+    """Add the candidates of a table, or read it again with other choices."""
+    given: Arguments = {
+        "name": context.name, "who": context.who, "file": file,
+        "options": sheet_options(sheet, header),
+    }  # fmt: skip
+    if look:
+        job = context.submit("look_more", **given)
+        return context.show_progress(job, then=context.url("add/table"))
+    job = context.submit("add", form_key(key, given), **given)
     return context.show_progress(job, then=context.url("settings"))
 
 
