@@ -33,6 +33,7 @@ from weal.learner.choosing import queries, with_selected_experts
 from weal.learner.config import check_goal_chooses, functions_for, goal_for, settings_of
 from weal.learner.events import (
     Added,
+    EarlierTold,
     Event,
     FunctionsChanged,
     LabelsTold,
@@ -62,6 +63,7 @@ from weal.learner.transitions import apply
 from weal.model.checks import check_count, check_seed
 from weal.model.model import Model, in_units, log_density_in_units
 from weal.progress import line_on_stderr
+from weal.quantities.declarations import declared_quantity
 from weal.quantities.kinds import WORKED, worked_quantity
 from weal.shards.dask_executor import choose_executor
 from weal.tables.design_file import ConstraintArgument
@@ -970,6 +972,45 @@ class ActiveLearner(LearnerView):
         rows = pairs(told, range(len(points)), y if several(y) else [y], noise, sure)
         new = [Label(None, x, *row[1:]) for x, row in zip(points, rows, strict=True)]
         self._apply(LabelsTold(told.name, tuple(new)))
+
+    def tell_earlier(self, X: Any, y: Any, name: str = "earlier", *, kind: str = "number") -> None:
+        """Add labels of an earlier campaign or of a simulation, as a quantity of their own.
+
+        They are not taken for labels of this campaign: a model of their own predicts them, and its
+        predictions are an input of the others where that helps (`source_of`).
+
+        Parameters
+        ----------
+        X : array (N, d) or frame
+            Their points, with the inputs of the pool.
+        y : array (N,)
+            Their labels, in any unit.
+        name : str
+            The name of the quantity, which no other has.
+        kind : str
+            As a value of `types`: "number", "pass", ...
+
+        Raises
+        ------
+        ValueError
+            Where a label is not of that kind, or inputs are not those of the pool.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.random.default_rng(0).uniform(0, 6, (60, 1))
+        >>> learner = ActiveLearner(X, target="yield")
+        >>> learner.tell_earlier(X[:40], np.sin(X[:40, 0]), "last year")
+        >>> learner.tell(range(40, 50), 2.0 * np.sin(X[40:50, 0]) + 0.3)
+        >>> learner.source_of("yield")
+        'last year'
+        """
+        quantity = declared_quantity(name, kind, list(y))
+        points = self.candidates.like(X)
+        rows = pairs(quantity, range(len(points)), y, None)
+        new = [Label(None, x, *row[1:]) for x, row in zip(points, rows, strict=True)]
+        self._apply(EarlierTold(quantity, tuple(new)))
 
     def forget(self, name: Hashable, quantity: str | None = None) -> None:
         """Drop the label of a candidate, as if it had never been told; it may be asked again.

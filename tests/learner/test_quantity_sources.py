@@ -107,3 +107,23 @@ def test_a_pass_fail_quantity_gains_by_a_number_with_more_labels():
     ]
     assert both.source_of("ok") == "screen"
     assert right[0] > right[1] + 0.05
+
+
+def test_labels_of_an_earlier_campaign_are_a_source_and_no_labels_of_this_one(tmp_path):
+    X, screen, final = made(4)
+    learner, alone = (ActiveLearner(X, target=["final"]) for _ in range(2))
+    learner.tell_earlier(X[140:], screen[140:], "last year")
+    for one in (learner, alone):
+        one.tell(range(30), final[:30])
+    assert learner.source_of("final") == "last year"
+    assert len(learner.labels) == 30
+    assert not set(learner.pending) & set(range(140, 300))
+    assert int(learner.state.free().sum()) == len(X) - 30
+    assert error(learner, X, final) < error(alone, X, final) - 0.2
+    learner.save(tmp_path / "earlier.weal")
+    again = ActiveLearner.load(tmp_path / "earlier.weal")
+    assert np.array_equal(again.predict(X), learner.predict(X))
+    with pytest.raises(ValueError, match="two quantities have the name 'last year'"):
+        learner.tell_earlier(X[:3], screen[:3], "last year")
+    learner.fail(200)
+    assert learner.state.has_failed(200)

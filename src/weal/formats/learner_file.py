@@ -96,6 +96,7 @@ def save(state: State, memory: int, path: FilePath) -> None:
     if others or len(state.measured) > 1 or state.measured[0] != first.quantity:
         kind = JOINT_LEARNER_KIND
         header["measured"] = [one.to_json() for one in state.measured]
+        header["given"] = [one.to_json() for one in state.given]
     archive.write(path, kind, header, arrays)
 
 
@@ -210,6 +211,7 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
     settings = dataclasses.replace(settings, by_goal=_truth(by_goal))
     reference = arrays.get("reference")
     parts = _unpack_parts(header, arrays, params, candidates.target)
+    measured, given = _measured(header, parts)
     state = State(
         settings=settings,
         candidates=candidates,
@@ -221,7 +223,8 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
         batch=tuple(id_from_json(name) for name in header["batch"]),
         reference=None if reference is None else candidates.like(reference),
         history=tuple(_unfinite(row) for row in header["history"]),
-        measured=_measured(header, parts),
+        measured=measured,
+        given=given,
     )
     _check(state)
     return with_bound_goal(state)
@@ -257,15 +260,18 @@ def _with_sources(parts: list[QuantityState], sources: list[str | None]) -> list
     return [by_name[one.quantity.name] for one in parts]
 
 
-def _measured(header: Header, parts: list[QuantityState]) -> tuple[Quantity, ...]:
-    """The measured quantities; a file of one part has that one."""
+def _measured(
+    header: Header, parts: list[QuantityState]
+) -> tuple[tuple[Quantity, ...], tuple[Quantity, ...]]:
+    """The measured quantities and those from elsewhere; a file of one part has that one."""
     if "measured" not in header:
-        return (parts[0].quantity,)
+        return (parts[0].quantity,), ()
     measured = tuple(quantity_from_json(body) for body in header["measured"])
-    wanted = {part.name for one in measured for part in one.parts()}
+    given = tuple(quantity_from_json(body) for body in header["given"])
+    wanted = {part.name for one in (*measured, *given) for part in one.parts()}
     if not measured or wanted != {one.quantity.name for one in parts} - {WORKED}:
         raise ValueError("its quantities are not those that have labels")
-    return measured
+    return measured, given
 
 
 def _quantity(body: QuantityBody | None, target: str | None) -> Quantity:

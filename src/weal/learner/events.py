@@ -12,6 +12,7 @@ from weal.core.paper.acquisition import Acquisition
 from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.labels import Label
+from weal.quantities.protocol import Quantity
 
 NAN = float("nan")
 
@@ -96,5 +97,13 @@ class FunctionsChanged:
     by_goal: bool = False  # whether the goal chose the functions
 
 
-Event = Asked | LabelsTold | Skipped | Released | Added | Removed | FunctionsChanged
+@dataclass(frozen=True, slots=True, eq=False)
+class EarlierTold:
+    """Labels of an earlier campaign came, as a quantity of their own that is not measured here."""
+
+    quantity: Quantity
+    labels: tuple[Label, ...]  # of points outside the pool
+
+
+Event = Asked | EarlierTold | LabelsTold | Skipped | Released | Added | Removed | FunctionsChanged
 Row = dict[str, Any]  # of the history

@@ -52,7 +52,7 @@ def with_source(scaling: Scaling, source: Model | None) -> Scaling:
 
 def with_sources(state: State) -> State:
     """The state with the sources that its labels imply; their parts are selected again."""
-    if len(state.parts) < 2:
+    if len(state.quantities) < 2:
         return state
     for name, one in state.parts.items():
         if one.selection is None:

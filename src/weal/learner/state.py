@@ -109,16 +109,18 @@ class State:
     reference: Array | None = None  # (N, d)  that `ivr` looks at; None: the pool
     history: tuple[Row, ...] = ()
     measured: tuple[Quantity, ...] = ()  # that users tell labels of
+    given: tuple[Quantity, ...] = ()  # with labels from elsewhere, which only inform the others
 
     def view(self, part: str | None = None) -> "QuantityView":
         """The state as a part sees it; None: the only one. ValueError: there is none such."""
-        known = self.quantities if part == WORKED else self.parts
+        known = self.parts if part is None else self.quantities
         return QuantityView(self, find_quantity(known, part))
 
     @property
     def parts(self) -> Mapping[str, QuantityState]:
-        """The parts of the measured quantities, by name: all but "worked"."""
-        return {name: one for name, one in self.quantities.items() if name != WORKED}
+        """The parts of the measured quantities, by name."""
+        names = [part.name for one in self.measured for part in one.parts()]
+        return {name: self.quantities[name] for name in names}
 
     def views(self, quantity: str) -> "list[QuantityView]":
         """The state as each part of a measured quantity sees it."""

@@ -23,6 +23,7 @@ from weal.learner import history
 from weal.learner.events import (
     Added,
     Asked,
+    EarlierTold,
     Event,
     FunctionsChanged,
     LabelsTold,
@@ -49,7 +50,7 @@ from weal.learner.state import (
 from weal.model import scaled_data
 from weal.model.scaled_data import check_distance
 from weal.model.training import last_selection
-from weal.quantities.kinds import WORKED, worked_quantity
+from weal.quantities.kinds import WORKED, check_distinct, worked_quantity
 
 IN_BULK = 64  # labels told at once from which folding them together is faster than in turn
 
@@ -96,6 +97,19 @@ def _apply_told(state: State, event: LabelsTold) -> State:
             state.history, state.n_labels, state.measured[0].name, event, state.asked
         ),
     )
+
+
+def _apply_earlier(state: State, event: EarlierTold) -> State:
+    """Labels from elsewhere have a model of their own, whose predictions may be an input."""
+    quantity = event.quantity
+    check_distinct([*state.measured, *state.given, quantity])
+    parts = {part.name: QuantityState(part) for part in quantity.parts()}
+    state = replace(state, quantities={**state.quantities, **parts}, given=(*state.given, quantity))
+    before = {name: one.labels for name, one in state.quantities.items()}
+    updates = updates_of_parts(quantity, LabelUpdate(added=event.labels), before)
+    for part, update in updates.items():
+        state = _update_part(state, part, update)
+    return replace(with_sources(state), batch=(), weighed=False)
 
 
 def _answered(state: State, name: Hashable, told: Collection[Hashable | None]) -> bool:
@@ -218,6 +232,7 @@ def _functions_changed(state: State, event: FunctionsChanged) -> State:
 _STATE_TRANSITIONS: dict[type, Callable[[State, Any], State]] = {
     Asked: _apply_asked,
     LabelsTold: _apply_told,
+    EarlierTold: _apply_earlier,
     Skipped: _apply_skipped,
     Released: _apply_released,
     Added: _apply_added,
