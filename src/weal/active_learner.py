@@ -43,6 +43,7 @@ from weal.learner.events import (
 )
 from weal.learner.frames import inputs_at
 from weal.learner.history import History
+from weal.learner.joint_scores import lead_view
 from weal.learner.label_entry import (
     LabelOptions,
     failure_event,
@@ -223,16 +224,20 @@ class LearnerView:
     def plot(self) -> "Plots":
         """Figures on matplotlib axes, such as ``learner.plot.predicted()``.
 
-        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
-        save(folder) writes files.
+        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b), and for
+        a goal with two objectives pareto; save(folder) writes files.
         """
         return self.plots()
 
     def plots(self, quantity: str | None = None) -> "Plots":
-        """The same figures of a quantity; None: of the only one."""
+        """The same figures of a quantity; None: of the only one, or that of the goal."""
         from weal.plots.axes import Plots, plot_data
 
-        return Plots(lambda: plot_data(self._view(quantity), self._beliefs))
+        def view() -> QuantityView:
+            has_rows = self.goal.set_text is not None
+            return lead_view(self._state) if quantity is None and has_rows else self._view(quantity)
+
+        return Plots(lambda: plot_data(view(), self._beliefs))
 
     def contradictions(
         self,

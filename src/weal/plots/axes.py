@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
-from weal.core.extensions.hypervolume import signed_labels
+from weal.core.extensions.hypervolume import pareto_rows, signed_labels
 from weal.diagnostics import effects
 from weal.diagnostics.error_trend import Trend, error_trend, expected_error_inputs
 from weal.diagnostics.explanation import sample
@@ -69,8 +69,8 @@ def plot_data(view: QuantityView, beliefs: PosteriorCache) -> PlotData:
 
     @cache  # two figures show it
     def compute_trend(progress: Progress | None) -> Trend:
-        n_start = state.settings.n_start
-        return error_trend(model, n_start, expected_error_inputs(state), progress=progress)
+        n_start, X = state.settings.n_start, expected_error_inputs(state)
+        return error_trend(model, n_start, X, progress=progress, goal=state.settings.goal)
 
     return PlotData(
         view,
@@ -78,6 +78,7 @@ def plot_data(view: QuantityView, beliefs: PosteriorCache) -> PlotData:
         compute_trend,
         pool.input_names,
         pool.plan,
+        goal=state.settings.goal,
         asked=_predictions_when_asked(state),
     )
 
@@ -119,7 +120,7 @@ class Plots:
         self._view = view
 
     def __repr__(self) -> str:
-        return f"<Plots: {', '.join(PLOT_NAMES)}, effect, map; save>"
+        return f"<Plots: {', '.join(PLOT_NAMES)}, effect, map, pareto; save>"
 
     def learning_curve(self, *, ax: Axes | None = None, progress: Progress | None = None) -> Axes:
         """The series of the goal against labels: error estimates, or the best so far."""
@@ -189,6 +190,29 @@ class Plots:
                 a, b, mean, *points, quantity=view.learner.quantity, ax=ax
             )
 
+    def pareto(self, *, ax: Axes | None = None) -> Axes:
+        """The two objectives of the goal against each other, with the measured Pareto rows."""
+        view = self._view()
+        lowest = [low for _, low in view.goal.directions]
+        if len(lowest) != 2:
+            raise ValueError(
+                f"the goal is {view.goal.text!r}, and a front has two objectives: choose them with "
+                "goal=['maximise yield', 'minimise cost']"
+            )
+        state = view.learner.state
+        told, names = joint_labels(state), [str(name) for name, _ in view.goal.directions]
+        front = pareto_rows(signed_labels(_objective_labels(view), lowest))
+        labels = [state.find_measured(name).axis_label() for name in names]
+        with style_for(ax):
+            return goal_figures.pareto_front(
+                told.columns(names),
+                front,
+                (lowest[0], lowest[1]),
+                view.title,
+                labels=(labels[0], labels[1]),
+                ax=ax,
+            )
+
     def save(self, folder: str | os.PathLike[str], progress: Progress | None = None) -> list[Path]:
         """Write learning-curve, predicted, experts and inputs as PNG; their paths.
 
@@ -226,6 +250,8 @@ def _error_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> 
 
 def _best_curve(view: PlotData, ax: Axes | None, progress: Progress | None) -> Axes:
     y, until = np.array([label.y for label in view.learner.labels]), view.until
+    if view.goal.is_joint:
+        y = _objective_labels(view)[:, 0]
     stop = until.value if until and until.watched == "best" else None
     label = view.goal.curve_label(view.learner.quantity.column)
     return goal_figures.best_curve(y, view.goal.lowest, stop, view.title, label=label, ax=ax)
@@ -244,10 +270,12 @@ def _hypervolume_curve(view: PlotData, ax: Axes | None, progress: Progress | Non
     return goal_figures.hypervolume_curve(hypervolume_series(Y), view.title, label=label, ax=ax)
 
 
-def _objective_labels(view: PlotData) -> Array:  # (n, 2)
-    """Labels of the objectives of the goal, row by row."""
-    names = [str(name) for name, _ in view.goal.directions]
-    return joint_labels(view.learner.state).columns(names)
+def _objective_labels(view: PlotData) -> Array:  # (n, objectives)
+    """Labels of the objectives of the goal, row by row; NaN for rows that are not feasible."""
+    state = view.learner.state
+    told = joint_labels(state)
+    names = [name or state.measured[0].name for name, _ in view.goal.directions]
+    return np.where(view.goal.meets(told.labels)[:, None], told.columns(names), np.nan)
 
 
 _CURVES: dict[CurveKind, Callable[[PlotData, Axes | None, Progress | None], Axes]] = {

@@ -28,9 +28,12 @@ def best_curve(
     label: str,
     ax: Axes | None = None,
 ) -> Axes:
-    """Labels y (t,) in their order, and the best of them so far; `stop` is good enough."""
+    """Labels y (t,) in their order, and the best of them so far; `stop` is good enough.
+
+    NaN is a label that does not count.
+    """
     ax = axes(FIGURE_HEIGHT, ax)
-    at, best = np.arange(1.0, len(y) + 1.0), (np.minimum if lowest else np.maximum).accumulate(y)
+    at, best = np.arange(1.0, len(y) + 1.0), (np.fmin if lowest else np.fmax).accumulate(y)
     dots: MarkStyle = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": ""}
     line: MarkStyle = {"color": BLUE, "linewidth": 1.4}
     ax.plot(at, y, **dots)
@@ -78,7 +81,7 @@ def pareto_front(
     dots: MarkStyle = {"color": GREY, "marker": "o", "markersize": 3, "linestyle": ""}
     best: MarkStyle = {"color": BLUE, "marker": "o", "markersize": 4.5, "linestyle": ""}
     ax.plot(Y[:, 0], Y[:, 1], **dots)
-    ax.step(Y[front, 0], Y[front, 1], where="post" if lowest[0] else "pre", color=BLUE, lw=1.0)
+    ax.step(Y[front, 0], Y[front, 1], where="pre", color=BLUE, linewidth=1.0)
     ax.plot(Y[front, 0], Y[front, 1], **best)
     sides = [f"{which} ({'lower' if low else 'higher'} is better)"
              for which, low in zip(labels, lowest, strict=True)]  # fmt: skip
