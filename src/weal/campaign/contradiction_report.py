@@ -19,7 +19,7 @@ import numpy as np
 from weal.campaign.candidates import CampaignCandidates
 from weal.campaign.events import LedgerLabel
 from weal.campaign.ledger import Ledger
-from weal.campaign.session import Session
+from weal.campaign.session import Session, is_number, snapshot_kind
 from weal.diagnostics.contradictions import Contradiction, contradictions
 from weal.errors import WealError
 from weal.formats.codec import BROKEN
@@ -32,14 +32,14 @@ MOST_LEVELS = 20  # of a column
 Groupings = dict[str, list[Hashable | None]]
 
 
-def groupings(session: Session) -> Groupings:
+def groupings(session: Session, view: QuantityView) -> Groupings:
     """For each grouping of the labels, the group of each label of the learner, in order."""
-    told = told_of(session.view(), session.ledger)
+    told = told_of(view, session.ledger)
     found: Groupings = {
         BY: [one.who if one and one.who else None for one in told],
         ON: [f"{one.time:%Y-%m-%d}" if one else None for one in told],
     }
-    found |= _columns(session)
+    found |= _columns(session, view)
     return {name: values for name, values in found.items() if len(set(values)) > 1}
 
 
@@ -57,9 +57,9 @@ def _matching_label(several: list[LedgerLabel], label: Label) -> LedgerLabel | N
     return several.pop(at) if at is not None else None
 
 
-def _columns(session: Session) -> Groupings:
+def _columns(session: Session, view: QuantityView) -> Groupings:
     """The cells of the labelled rows in columns that are no inputs."""
-    pool, view = session.pool, session.view()
+    pool = session.pool
     if not isinstance(pool, CampaignCandidates):
         return {}
     names = [one.name for one in pool.plan.columns if one.kind == "dropped"]
@@ -78,31 +78,33 @@ def _cell(value: object) -> str | None:
 CONTRADICTIONS_KIND, CONTRADICTIONS_VERSION = "contradictions", 2  # of the snapshot
 
 
-def find_contradictions(session: Session) -> tuple[Contradiction, ...]:
-    """Sets of labels that the other labels contradict; empty before there is a model."""
-    view, ledger = session.view(), session.ledger
-    if not view.has_model or not len(view.labels):
+def find_contradictions(session: Session, quantity: str | None = None) -> tuple[Contradiction, ...]:
+    """Sets of labels of a number that the other labels contradict; empty without a model.
+
+    `quantity` None is the one that the goal looks at first.
+    """
+    view, ledger = session.view(quantity), session.ledger
+    if not view.has_model or not len(view.labels) or not is_number(view):
         return ()
-    groups = groupings(session)
+    groups = groupings(session, view)
     names = [str(label.name) for label in view.labels]
     model = session.beliefs.model(view)
     mark = _fingerprint(model, groups, names)
-    known = _read_snapshot(session, mark)
+    kind = snapshot_kind(CONTRADICTIONS_KIND, view)
+    known = _read_snapshot(session, kind, mark)
     if known is not None:
         return known
     found = tuple(contradictions(view, model, groups))
     data = {"of": mark, "found": [asdict(one) for one in found]}
     with suppress(WealError):  # advice only: a store that cannot keep it still has it
         text = json.dumps(data).encode()
-        session.store.write_snapshot(
-            ledger.name, CONTRADICTIONS_KIND, ledger.seq, ledger.hash, text
-        )
+        session.store.write_snapshot(ledger.name, kind, ledger.seq, ledger.hash, text)
     return found
 
 
-def _read_snapshot(session: Session, mark: str) -> tuple[Contradiction, ...] | None:
+def _read_snapshot(session: Session, kind: str, mark: str) -> tuple[Contradiction, ...] | None:
     """The findings of the snapshot, if it belongs to these labels."""
-    kept = session.store.read_snapshot(session.ledger.name, CONTRADICTIONS_KIND)
+    kept = session.store.read_snapshot(session.ledger.name, kind)
     if kept is None:
         return None
     try:

@@ -75,22 +75,6 @@ class AskBody(TypedDict):
     checks: NotRequired[int]
 
 
-class PredictionBody(TypedDict):
-    """The prediction of a label; None: there was no model."""
-
-    mean: float | None
-    sd: float | None
-    low: float | None
-    high: float | None
-
-
-class SuggestionBody(PredictionBody):
-    """The part of `asked` that is known before the row is leased."""
-
-    check: bool
-    why: ReasonBody
-
-
 class QuantityPredictionBody(TypedDict, total=False):
     """The prediction of a further quantity: mean, sd and interval, or probabilities of words."""
 
@@ -101,13 +85,29 @@ class QuantityPredictionBody(TypedDict, total=False):
     probabilities: dict[str, float]  # by level
 
 
+class PredictionBody(TypedDict):
+    """The prediction of a label of the first quantity; None: there was no model."""
+
+    mean: float | None
+    sd: float | None
+    low: float | None
+    high: float | None
+    quantities: NotRequired[dict[str, QuantityPredictionBody]]  # of the others, by name
+
+
+class SuggestionBody(PredictionBody):
+    """The part of `asked` that is known before the row is leased."""
+
+    check: bool
+    why: ReasonBody
+
+
 class AskedBody(SuggestionBody):
     """Body of `asked`; mean, sd, low and high are those of the first quantity."""
 
     v: int
     until: str
     ask: NotRequired[AskBody]
-    quantities: NotRequired[dict[str, QuantityPredictionBody]]  # by name
     probabilities: NotRequired[dict[str, float]]  # not stored: see `prediction_of`
 
 

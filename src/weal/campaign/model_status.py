@@ -28,6 +28,7 @@ from weal.diagnostics.stopping import RecentChange
 from weal.goals.protocol import Goal
 from weal.model.model import Model, in_units
 from weal.progress import Progress
+from weal.tables.plan import TablePlan
 
 # "the last labels": this share of them, and so many at the least
 MIN_LAST_LABELS, LAST_SHARE = 5, 0.1
@@ -75,17 +76,17 @@ class ModelStatus:
 
 
 def model_status(
-    session: Session, goal: Goal, course: Trend, progress: Progress | None
+    session: Session, quantity: str, goal: Goal, course: Trend, progress: Progress | None
 ) -> ModelStatus:
-    """The part of a status that the model of all labels says."""
-    model, state = session.model(), session.state
+    """The part of a status that the model of all labels of a number says."""
+    model, state = session.model(quantity), session.state
     t, n_start = len(model.trained.y), state.settings.n_start
     X = sample(state, expected_error_size(state))
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
     which = averaged_labels(t)
     inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
     pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
-    chosen = count_model_chosen(session.ledger.quantity()) > 0
+    chosen = count_model_chosen(session.ledger.quantity(quantity)) > 0
     guessed = baseline(model.scaling.means(model.trained.y))
     return ModelStatus(
         baseline=guessed,
@@ -99,7 +100,7 @@ def model_status(
         noise=_noise(model),
         experts=_experts(model),
         acquisition=state.omega,
-        inputs=_inputs(session),
+        inputs=_inputs(model, session.pool.plan),
         change=stopping.change_by_last_labels(model, n_start, X, last),
         random=compare_with_random(
             model.trained, model.scaling, pool, state.settings.seed, goal.loss, progress
@@ -108,13 +109,13 @@ def model_status(
         else None,
         left_out_over=len(inside),
         left_out_error=course.now.left_out_error,
-        expected_error=_expected_error(session),
+        expected_error=_expected_error(session, model),
     )
 
 
-def _expected_error(session: Session) -> float | None:
+def _expected_error(session: Session, model: Model) -> float | None:
     """The standard error of the expected error, if it is averaged over a sample of candidates."""
-    _, sd = session.model().predict(expected_error_inputs(session.state), return_std=True)
+    _, sd = model.predict(expected_error_inputs(session.state), return_std=True)
     return rms(sd, session.ledger.rows)[1]
 
 
@@ -136,9 +137,8 @@ def _noise(model: Model) -> float:
     return float(sd[0])
 
 
-def _inputs(session: Session) -> dict[str, float] | None:
+def _inputs(model: Model, plan: TablePlan) -> dict[str, float] | None:
     """The importance of each column; levels of a category are summed."""
-    model, plan = session.model(), session.pool.plan
     if not effects.has_input_importance(model):
         return None
     return effects.column_importance(model, columns_of(plan.names, plan))

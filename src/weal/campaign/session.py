@@ -48,9 +48,11 @@ from weal.formats.snapshots import (
 )
 from weal.goals.protocol import Goal
 from weal.learner.candidate_sample import comparison_size
+from weal.learner.joint_scores import lead_view, outcome_view, scored_views
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.protocol import PoolSnapshot
 from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.quantity_sources import with_selected_sources
 from weal.learner.state import QuantityView, SelectionPoint, State
 from weal.model.model import Model
 from weal.model.training import TrainedEnsemble
@@ -60,33 +62,53 @@ from weal.store.events import Event
 from weal.store.protocol import Store
 
 
-def resume_experts(store: Store, ledger: Ledger, view: QuantityView) -> State:
-    """The state with the experts of the snapshot, if they belong to it."""
-    kept = store.read_snapshot(ledger.name, EXPERTS_KIND) if view.has_model else None
-    experts = unpack_experts_snapshot(kept[2], view) if kept else None
-    return view.state if experts is None else view.with_experts(experts)
+def snapshot_kind(kind: str, view: QuantityView) -> str:
+    """The kind of a snapshot of a part; the first part has the kind alone, as in weal 0.2."""
+    name = view.quantity.name
+    return kind if name == next(iter(view.state.quantities)) else f"{kind} {name}"
+
+
+def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
+    """The state with the experts of the snapshots, where they belong to it."""
+    for view in every_view(state):
+        kept = store.read_snapshot(ledger.name, snapshot_kind(EXPERTS_KIND, view))
+        experts = unpack_experts_snapshot(kept[2], view) if kept else None
+        if experts is not None:
+            state = replace(view, state=state).with_experts(experts)
+    return with_selected_sources(state)
+
+
+def is_number(view: QuantityView) -> bool:
+    """Whether the labels of a part are numbers, and no codes of words."""
+    return not view.quantity.words
+
+
+def every_view(state: State) -> list[QuantityView]:
+    """The state as each part with a model sees it, "worked" included."""
+    views = [state.view(name) for name in state.quantities]
+    return [view for view in views if view.has_model]
 
 
 def write_experts(
     store: Store, ledger: Ledger, view: QuantityView, experts: TrainedEnsemble
 ) -> None:
     """Write the snapshot of the experts of a fitted state."""
-    data = pack_experts_snapshot(experts, view)
-    store.write_snapshot(ledger.name, EXPERTS_KIND, ledger.seq, ledger.hash, data)
+    data, kind = pack_experts_snapshot(experts, view), snapshot_kind(EXPERTS_KIND, view)
+    store.write_snapshot(ledger.name, kind, ledger.seq, ledger.hash, data)
 
 
 def read_pool_snapshot(store: Store, ledger: Ledger, view: QuantityView) -> PoolSnapshot | None:
     """The posterior snapshot, if it belongs to this state or to an earlier one."""
-    kept = store.read_snapshot(ledger.name, POOL_KIND) if view.has_model else None
+    kind = snapshot_kind(POOL_KIND, view)
+    kept = store.read_snapshot(ledger.name, kind) if view.has_model else None
     return None if kept is None else unpack_pool_snapshot(kept[2], view)
 
 
 def write_pool(store: Store, ledger: Ledger, view: QuantityView, found: PoolSnapshot) -> None:
     """Write the posterior snapshot of a fitted state."""
     if found.mu.nbytes + found.v.nbytes <= MAX_POOL_SNAPSHOT_BYTES:
-        store.write_snapshot(
-            ledger.name, POOL_KIND, ledger.seq, ledger.hash, pack_pool_snapshot(found, view)
-        )
+        kind, data = snapshot_kind(POOL_KIND, view), pack_pool_snapshot(found, view)
+        store.write_snapshot(ledger.name, kind, ledger.seq, ledger.hash, data)
 
 
 # labels since the belief on the candidates was kept, from which it is kept again
@@ -108,15 +130,15 @@ class Session:
         self.executor, self.progress = executor or ThreadExecutor(), progress
         self.pool: CandidateTable = self._read_pool(ledger)
         self.replay: Replay = self._replay_all(ledger, events)
-        view = self.view()
-        snapshot = read_pool_snapshot(store, ledger, view)
-        snapshots = None if snapshot is None else {view.quantity.name: snapshot}
+        found = {
+            view.quantity.name: read_pool_snapshot(store, ledger, view)
+            for view in every_view(self.state)
+        }
+        snapshots = {name: one for name, one in found.items() if one is not None}
         self.beliefs = PosteriorCache(POOL_BYTES, snapshots, self.executor, progress)
-        self._kept: SelectionPoint | None = None  # whose experts are in the store
-        self._kept_pool: tuple[SelectionPoint | None, int] = (
-            None,
-            0,
-        )  # of it, and after so many labels
+        # by part: whose experts are in the store, and whose posterior, after so many labels
+        self._kept: dict[str, SelectionPoint] = {}
+        self._kept_pool: dict[str, tuple[SelectionPoint | None, int]] = {}
 
     def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
         """Apply new events; `events` are all events of the campaign.
@@ -139,7 +161,7 @@ class Session:
 
     def _replay_all(self, ledger: Ledger, events: Sequence[Event]) -> Replay:
         found = replay(events, self.pool, ledger)
-        return replace(found, state=resume_experts(self.store, ledger, found.state.view()))
+        return replace(found, state=resume_experts(self.store, ledger, found.state))
 
     @property
     def state(self) -> State:
@@ -151,16 +173,16 @@ class Session:
         """The learner after all labels."""
         return ActiveLearner.of(self.state, self.beliefs)
 
-    def view(self, quantity: str | None = None) -> QuantityView:
-        """The state as a quantity sees it; None: the only one."""
-        return self.state.view(quantity)
+    def view(self, part: str | None = None) -> QuantityView:
+        """The state as a part sees it; None: the part that the goal looks at first."""
+        return lead_view(self.state) if part is None else self.state.view(part)
 
-    def model(self, quantity: str | None = None) -> Model:
-        """The model of all labels of a quantity (None: the only one).
+    def model(self, part: str | None = None) -> Model:
+        """The model of all labels of a part (None: the one that the goal looks at first).
 
         RuntimeError if there are too few.
         """
-        return self.beliefs.model(self.view(quantity))
+        return self.beliefs.model(self.view(part))
 
     def choosable(self, time: datetime) -> State:
         """The state to choose rows from at this time."""
@@ -168,27 +190,26 @@ class Session:
 
     def keep(self) -> None:
         """Write the experts to the store, if this session selected them."""
-        view = self.view()
-        selection = view.selection
-        if selection is None or selection.experts is not None or selection is self._kept:
-            return
-        write_experts(self.store, self.ledger, view, self.beliefs.selected_experts(view))
-        self._kept = selection
+        for view in every_view(self.state):
+            name, selection = view.quantity.name, view.selection
+            if selection is None or selection.experts is not None:
+                continue
+            if selection is not self._kept.get(name):
+                write_experts(self.store, self.ledger, view, self.beliefs.selected_experts(view))
+                self._kept[name] = selection
 
     def keep_pool(self) -> None:
         """Write the posterior of the candidates to the store, every few labels."""
-        view = self.view()
-        labels = len(view.labels)
-        selection, before = self._kept_pool
-        if not view.has_model or (
-            view.selection is selection and labels - before < LABELS_PER_POOL_SNAPSHOT
-        ):
-            return
-        if comparison_size(view, self.beliefs.model(view)) is not None:
-            return  # nobody has looked at all candidates
-        if (found := self.beliefs.snapshot(view)) is not None:
-            write_pool(self.store, self.ledger, view, found)
-        self._kept_pool = (view.selection, labels)
+        for view in (*scored_views(self.state), *filter(None, [outcome_view(self.state)])):
+            labels, name = len(view.labels), view.quantity.name
+            selection, before = self._kept_pool.get(name, (None, 0))
+            if view.selection is selection and labels - before < LABELS_PER_POOL_SNAPSHOT:
+                continue
+            if comparison_size(view, self.beliefs.model(view)) is not None:
+                continue  # nobody has looked at all candidates
+            if (found := self.beliefs.snapshot(view)) is not None:
+                write_pool(self.store, self.ledger, view, found)
+            self._kept_pool[name] = (view.selection, labels)
 
 
 # Of the snapshot; 1: weal 0.1, settled as often whatever the labels; 2: errors of all labels.
@@ -196,28 +217,35 @@ TREND_KIND, TREND_VERSION = "trend", 3
 
 
 def trend(
-    session: Session, progress: Progress | None = None, goal: Goal | None = None
-) -> Trend | None:
-    """The error estimates over the labels, and the value of a goal; None without a model."""
-    view, ledger = session.view(), session.ledger
+    session: Session, progress: Progress | None = None, goal: Goal | None = None,
+    part: str | None = None,
+) -> Trend | None:  # fmt: skip
+    """The error estimates of a part over the labels, and the value of a goal.
+
+    None without a model, and for words. `part` None is the one that the goal looks at first.
+    """
+    view, ledger = session.view(part), session.ledger
     t = len(view.labels)
-    if not view.has_model or not t:
+    if not view.has_model or not t or not is_number(view):
         return None
     model, X = session.beliefs.model(view), expected_error_inputs(view.state)
-    known = _read_cached_trend(session, model, X, goal)
+    kind = snapshot_kind(TREND_KIND, view)
+    known = _read_cached_trend(session, kind, model, X, goal)
     if known is not None and known.now.labels == t:
         return known
     found = error_trend(model, view.settings.n_start, X, known, progress, goal)
     data = {"v": TREND_VERSION, "of": fingerprint(model, X, t, goal), **asdict(found)}
     with suppress(WealError):  # advice only: a store that cannot keep it still has a trend
         text = json.dumps(data).encode()
-        session.store.write_snapshot(ledger.name, TREND_KIND, ledger.seq, ledger.hash, text)
+        session.store.write_snapshot(ledger.name, kind, ledger.seq, ledger.hash, text)
     return found
 
 
-def _read_cached_trend(session: Session, model: Model, X: Array, goal: Goal | None) -> Trend | None:
+def _read_cached_trend(
+    session: Session, kind: str, model: Model, X: Array, goal: Goal | None
+) -> Trend | None:
     """The trend of the snapshot, if it belongs to this campaign and these labels."""
-    kept = session.store.read_snapshot(session.ledger.name, TREND_KIND)
+    kept = session.store.read_snapshot(session.ledger.name, kind)
     if kept is None or not _on_chain(session, *kept[:2]):
         return None
     try:

@@ -20,10 +20,20 @@ import numpy as np
 from weal import text
 from weal.campaign import status_text
 from weal.campaign.contradiction_report import find_contradictions
-from weal.campaign.goal_report import goal_view, set_progress
+from weal.campaign.goal_report import set_progress
 from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
 from weal.campaign.model_status import Estimate, ModelStatus, count_model_chosen, model_status
-from weal.campaign.session import Session, trend
+from weal.campaign.quantity_status import (
+    FailureStatus,
+    QuantityStatus,
+    RandomTest,
+    WaitingRow,
+    failure_status,
+    waiting_rows,
+    word_status,
+)
+from weal.campaign.row_predictions import has_models
+from weal.campaign.session import Session, is_number, trend
 from weal.core.arrays import root_mean_square
 from weal.diagnostics import stopping
 from weal.diagnostics.contradictions import Contradiction
@@ -31,14 +41,16 @@ from weal.diagnostics.error_trend import Coverage, Trend, coverage
 from weal.diagnostics.stopping import LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
 from weal.goals.grammar import goal_and_until, parse_goal, parse_until
-from weal.goals.learn import more_labels
+from weal.goals.learn import Learn, more_labels
 from weal.goals.protocol import Goal, GoalProgress, SetProgress
 from weal.goals.until import Until
 from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
 from weal.learner.joint_beliefs import goal_series
+from weal.learner.state import QuantityView
 from weal.progress import Progress
+from weal.quantities.protocol import Quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +65,13 @@ class SuspectReport:
         return [*(unit.words for unit in self.units), *(one.words for one in self.labels)]
 
 
-def find_suspects(session: Session) -> SuspectReport:
-    """Labels that are probably wrong by the model; none before there is one."""
-    view = session.view()
-    if not view.has_model:
+def find_suspects(session: Session, quantity: str | None = None) -> SuspectReport:
+    """Labels of a number that are probably wrong by the model; none before there is one.
+
+    `quantity` None is the one that the goal looks at first.
+    """
+    view = session.view(quantity)
+    if not view.has_model or not is_number(view):
         return SuspectReport()
     own = session.ledger.quantity(view.quantity.name)
     found = suspects(view, session.beliefs.model(view), batches(own))
@@ -86,15 +101,6 @@ class LeasedId:
     id: str
     who: str
     until: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class RandomTest:
-    """The test on rows drawn at random, predicted when they were asked."""
-
-    n: int
-    rmse: float
-    error: float | None  # standard error of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +136,22 @@ class Status:
     members: SetProgress | None = None  # rows of the goal's set; None: it has none, or no model
     goal_lines: tuple[str, ...] = ()  # the same in words, with a heading
     curve: Estimate | None = None  # the goal's own series; None: the error estimates
+    # of each quantity, where there are several, or words
+    quantities: tuple[QuantityStatus, ...] = ()
+    failures: FailureStatus | None = None  # None: no run has failed
+    waiting: tuple[WaitingRow, ...] = ()  # rows with labels of some quantities
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON values; labels that no model can take are under "aside"."""
         plain: dict[str, Any] = _plain(asdict(self))
-        for body, one in zip(plain["suspects"], self.suspects, strict=True):
-            body |= {"words": one.words, "aside": one.aside}
-        for body, unit in zip(plain["other_units"], self.other_units, strict=True):
-            body["words"] = unit.words
-        for body, found in zip(plain["contradictions"], self.contradictions, strict=True):
-            body["words"] = found.words
+        _add_words(plain, self)
+        for body, one in zip(plain["quantities"], self.quantities, strict=True):
+            _add_words(body, one)
+        for n, place in enumerate(self.failures.where if self.failures else ()):
+            plain["failures"]["where"][n]["words"] = place.words
+        for key in ("quantities", "failures", "waiting"):
+            if not plain[key]:
+                del plain[key]
         until = parse_until(self.until)
         plain["goal"] = parse_goal(self.goal).to_dict()
         plain["until"] = until.to_dict() if until else None
@@ -156,17 +168,29 @@ class Status:
         return text.facts_lines(self.lines())
 
 
+def _add_words(body: dict[str, Any], one: "Status | QuantityStatus") -> None:
+    """Add the sentences on suspects and contradictions to the JSON of a status."""
+    for told, suspect in zip(body["suspects"], one.suspects, strict=True):
+        told |= {"words": suspect.words, "aside": suspect.aside}
+    for told, unit in zip(body["other_units"], one.other_units, strict=True):
+        told["words"] = unit.words
+    for told, found in zip(body["contradictions"], one.contradictions, strict=True):
+        told["words"] = found.words
+
+
 def status(
     session: Session, goal: object, until: object, now: datetime, progress: Progress | None = None
 ) -> Status:
     """The status of a campaign; `goal` and `until` override its settings."""
-    ledger, view = session.ledger, session.view()
-    state, own = view.state, ledger.quantity(view.quantity.name)
+    ledger, state = session.ledger, session.state
     aim, stop = goal_in_force(ledger, goal, until)
-    course = trend(session, progress, aim)
-    missing = 0 if course else max(state.settings.n_start - len(view.labels), 1)
-    beliefs = model_status(session, aim, course, progress) if course else None
-    left = ledger.rows - len(own.labels)
+    names = list(ledger.quantities)
+    lead = state.find_measured(aim.scored(names)[0])
+    own = ledger.quantity(lead.name)
+    course = None if lead.words else trend(session, progress, aim, lead.name)
+    first = number_status(session, lead, aim, course, progress)
+    rows = {name for one in ledger.quantities.values() for name in one.labels}
+    left = ledger.rows - len(rows | ledger.failures.labels.keys())
     error = stop.error if stop else None
     needed = (
         stopping.labels_to_goal(course, error, left, state.settings.seed)
@@ -174,40 +198,93 @@ def status(
         else None
     )
     members = set_progress(session, aim, course) if course else None
-    known = replace(_progress(own, course, beliefs, needed, missing), members=members)
+    known = _progress(own, course, first.beliefs, needed, first.missing)
+    known = replace(known, members=members)
     out, lapsed = rows_out(ledger, now)
-    doubted = find_suspects(session) if course else SuspectReport()
+    view = session.view(lead.parts()[0].name)
     n = comparison_size(view, session.beliefs.model(view)) if course else None
+    plain = len(names) == 1 and not lead.words
+    every = () if plain else _every_quantity(session, lead, first, progress)
     return Status(
         name=ledger.name,
         candidates=ledger.rows,
-        labels=own.n_labels,
-        labelled=len(own.labels),
-        repeats=own.n_labels - len(own.labels),
+        labels=ledger.n_labels,
+        labelled=len(rows),
+        repeats=sum(one.n_labels - len(one.labels) for one in ledger.quantities.values()),
         out=out,
         lapsed=lapsed,
         skipped=len(ledger.skipped),
         unusable=dict(session.replay.unusable),
-        missing=missing,
-        check=honest_test(own),
-        coverage=_asked_coverage(own.foretold),
+        missing=first.missing,
+        check=first.check,
+        coverage=first.coverage,
         goal=aim.text,
         until=stop.text if stop else None,
         needed=needed,
-        beliefs=beliefs,
+        beliefs=first.beliefs,
         sampled=SAMPLE_CANDIDATES if ledger.rows > MAX_CANDIDATES_WITHOUT_SAMPLE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
         advice=_advice(aim, stop, known, left, ledger),
-        stopping=_stopping_lines(aim, stop, known, beliefs),
-        suspects=doubted.labels,
-        other_units=doubted.units,
-        chosen=count_model_chosen(own),
+        stopping=_stopping_lines(aim, stop, known, first.beliefs, every),
+        suspects=first.suspects,
+        other_units=first.other_units,
+        chosen=first.chosen,
         compared=n,
         best_share=None if n is None else best_share(n),
-        contradictions=find_contradictions(session) if course else (),
+        contradictions=first.contradictions,
         members=known.members,
         goal_lines=tuple(aim.lines(members)) if members else (),
-        curve=_goal_curve(session, aim, course) if members and course else None,
+        curve=_goal_curve(view, aim, course) if members and course else None,
+        quantities=every,
+        failures=failure_status(session),
+        waiting=() if plain else waiting_rows(ledger),
+    )
+
+
+def _every_quantity(
+    session: Session, lead: Quantity, first: QuantityStatus, progress: Progress | None
+) -> tuple[QuantityStatus, ...]:
+    """The status of each quantity, in their order; that of the leading one is known."""
+    found, learn = [], Learn()
+    for name, own in session.ledger.quantities.items():
+        quantity = own.quantity
+        if quantity.words:
+            found.append(word_status(session, quantity, own))
+        elif name == lead.name:
+            found.append(first)
+        else:
+            course = trend(session, progress, learn, name)
+            found.append(number_status(session, quantity, learn, course, progress))
+    return tuple(found)
+
+
+def number_status(
+    session: Session, quantity: Quantity, goal: Goal, course: Trend | None,
+    progress: Progress | None,
+) -> QuantityStatus:  # fmt: skip
+    """The status of a number; of a quantity without a course, what needs no model."""
+    own = session.ledger.quantity(quantity.name)
+    labels = len(session.view(quantity.parts()[0].name).labels)
+    has_model = course is not None or has_models(session.state, quantity)
+    doubted = find_suspects(session, quantity.name) if course else SuspectReport()
+    beliefs = None
+    if course:
+        beliefs = model_status(session, quantity.name, goal, course, progress)
+    return QuantityStatus(
+        quantity.name,
+        quantity.kind,
+        quantity.unit,
+        own.n_labels,
+        len(own.labels),
+        missing=0 if has_model else max(session.state.settings.n_start - labels, 1),
+        counts={},
+        chosen=count_model_chosen(own),
+        beliefs=beliefs,
+        check=None if quantity.words else honest_test(own),
+        coverage=_asked_coverage(own.foretold),
+        suspects=doubted.labels,
+        other_units=doubted.units,
+        contradictions=find_contradictions(session, quantity.name) if course else (),
     )
 
 
@@ -246,26 +323,40 @@ def _progress(
     )
 
 
-def _goal_curve(session: Session, goal: Goal, course: Trend) -> Estimate | None:
+def _goal_curve(view: QuantityView, goal: Goal, course: Trend) -> Estimate | None:
     """The learning curve of a goal with a set; None: the error estimates."""
     if goal.curve == "errors":
         return None
     pairs = [(one.labels, one.goal_value) for one in course.marks if one.goal_value is not None]
     if goal.is_joint:
-        pairs = goal_series(session.state, goal)
+        pairs = goal_series(view.state, goal)
     elif goal.curve == "best":
-        y = np.array([label.y for label in goal_view(session, goal).labels])
+        y = np.array([label.y for label in view.labels])
         best = (np.minimum if goal.lowest else np.maximum).accumulate(y).tolist()
         pairs = list(enumerate(best, start=1))
     return Estimate(pairs[-1][1], tuple(pairs)) if pairs else None
 
 
 def _stopping_lines(
-    goal: Goal, until: Until | None, known: GoalProgress, beliefs: ModelStatus | None
-) -> tuple[str, ...]:
-    """Lines on the stop condition and on random choice."""
+    goal: Goal, until: Until | None, known: GoalProgress, beliefs: ModelStatus | None,
+    every: Sequence[QuantityStatus],
+) -> tuple[str, ...]:  # fmt: skip
+    """Lines on the stop condition, on random choice, and on the other numbers to be learnt."""
     first = until.lines(known) if until else []
-    return (*first, *goal.random_lines(beliefs.random if beliefs else None, known))
+    others = [
+        f"{one.name}: {goal.advice(_quantity_progress(one))}"
+        for one in every
+        if goal.set_text is None and one.beliefs is not None and one.beliefs is not beliefs
+    ]
+    return (*first, *goal.random_lines(beliefs.random if beliefs else None, known), *others)
+
+
+def _quantity_progress(one: QuantityStatus) -> GoalProgress:
+    """The numbers that advice on one of several quantities follows from."""
+    if one.beliefs is None:
+        return GoalProgress(one.missing)
+    error, baseline = one.beliefs.left_out.now, one.beliefs.baseline
+    return GoalProgress(0, one.beliefs.change, None, error, baseline, one.labels)
 
 
 def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[LeasedId, ...], tuple[LeasedId, ...]]:

@@ -3,9 +3,11 @@
 What a campaign is, in a line and as HTML; from its events alone, without a model.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign.plausibility import correction_command
+from weal.campaign.quantity_text import failure_lines, quantity_lines, waiting_line, word_lines
 from weal.errors import WealError
 from weal.goals.grammar import parse_goal
 from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, some
@@ -13,6 +15,7 @@ from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.campaign.model_status import Estimate, Expert, ModelStatus
+    from weal.campaign.quantity_status import QuantityStatus
     from weal.campaign.status import LeasedId, Status
     from weal.diagnostics.error_trend import Coverage
 
@@ -37,20 +40,64 @@ def lines(status: "Status") -> list[str]:
     if status.goal_lines:
         heading, *rest = status.goal_lines
         found += ["", heading, *(f"  {line}" for line in rest)]
-    if status.beliefs:
-        found += ["", *_errors(status, status.beliefs), "", *_model(status.beliefs, status.chosen)]
-    if status.suspects:
-        found += ["", *_suspects(status)]
-    if status.contradictions:
-        found += ["", *_contradictions(status)]
+    if not status.quantities:
+        found += _quantity_sections(status)
+    for one in status.quantities:
+        found += _sections_of(status, one)
+    if status.failures:
+        found += ["", *failure_lines(status.failures)]
     found += ["", *_stopping(status)]
     return found
 
 
-def _suspects(status: "Status") -> list[str]:
+def _quantity_sections(status: "Status", quantity: str | None = None) -> list[str]:
+    """Errors, model, suspects and contradictions; `quantity` begins the headings."""
+    found, of = [], f"{quantity}: " if quantity else ""
+    sections: list[list[str]] = []
+    if status.beliefs:
+        sections += [_errors(status, status.beliefs), _model(status.beliefs, status.chosen)]
+    if status.suspects:
+        sections.append(_suspects(status, quantity))
+    if status.contradictions:
+        sections.append(_contradictions(status, quantity))
+    for heading, *rest in sections:
+        found += ["", f"{of}{heading[0].lower()}{heading[1:]}" if of else heading, *rest]
+    return found
+
+
+def _sections_of(status: "Status", one: "QuantityStatus") -> list[str]:
+    """The sections of one of several quantities, or of one with words."""
+    if one.counts:
+        found = ["", *word_lines(one)] if one.scores else []
+        if one.unlikely:
+            fix = correction_command(status.name, one.unlikely[0].id, _option(status, one.name))
+            words = [f"  {label.words}" for label in one.unlikely[:MAX_SUSPECTS_SHOWN]]
+            found += ["", f"{one.name}: labels to check: very unlikely by the others", *words]
+            found.append(f"  `{fix}` corrects one; --sure confirms it")
+        return found
+    own = replace(
+        status,
+        labels=one.labels,
+        beliefs=one.beliefs,
+        check=one.check,
+        coverage=one.coverage,
+        chosen=one.chosen,
+        suspects=one.suspects,
+        other_units=one.other_units,
+        contradictions=one.contradictions,
+    )
+    return _quantity_sections(own, one.name)
+
+
+def _option(status: "Status", quantity: str | None) -> str | None:
+    """The quantity that a command names: None where there is only one."""
+    return quantity if len(status.quantities) > 1 else None
+
+
+def _suspects(status: "Status", quantity: str | None) -> list[str]:
     """Labels to check, and the command that corrects one."""
     first = status.suspects[0]
-    fix = f"`{correction_command(status.name, str(first.id))}`"
+    fix = f"`{correction_command(status.name, str(first.id), _option(status, quantity))}`"
     more = len(status.suspects) - MAX_SUSPECTS_SHOWN
     counted = sum(one.aside and one.counted for one in status.suspects)
     still = f"  the error estimates above still count {counted} of them"
@@ -64,14 +111,14 @@ def _suspects(status: "Status") -> list[str]:
     ]
 
 
-def _contradictions(status: "Status") -> list[str]:
+def _contradictions(status: "Status", quantity: str | None) -> list[str]:
     """Labels in use that the others contradict, with advice."""
     first = status.contradictions[0].ids[0]
+    fix = correction_command(status.name, str(first), _option(status, quantity))
     return [
         "Labels that contradict the others: the model still uses them",
         *(f"  {one.words}" for one in status.contradictions),
-        f"  `{correction_command(status.name, str(first))}` corrects a label; weal changes "
-        "none of them",
+        f"  `{fix}` corrects a label; weal changes none of them",
     ]
 
 
@@ -88,7 +135,10 @@ def _progress_lines(status: "Status") -> list[str]:
         f"{status.name}: {status.labels:,} {_plural(status.labels, 'label')}, "
         f"{status.candidates:,} {_plural(status.candidates, 'candidate')} ({share} labelled)"
     ]
+    found += [line for one in status.quantities for line in quantity_lines(one)]
     found += _samples(status)
+    if status.waiting:
+        found.append(waiting_line(status.waiting))
     if status.repeats:
         found.append(f"  measured again   {status.repeats}")
     if status.out:
@@ -100,7 +150,7 @@ def _progress_lines(status: "Status") -> list[str]:
     found += [f"  left aside       {name}: {why}" for name, why in status.unusable.items()]
     if status.choice:
         found.append(f"  choice           {status.choice}")
-    if status.missing:
+    if status.missing and not status.quantities:
         more = f"{status.missing} more {_plural(status.missing, 'label')}"
         found.append(f"  no model yet     {more} to come before there is one")
     return found
@@ -238,7 +288,7 @@ def line(campaign: "Campaign") -> str:
         return f"<Campaign {campaign.name!r}: {found}>"
     of = f" of {found['target']}" if "target" in found else ""
     parts = [f"{found['candidates']} candidates", f"{found['labels']} labels{of}"]
-    parts += [f"{found[name]} {name}" for name in ("out", "skipped") if found[name]]
+    parts += [f"{found[name]} {name}" for name in ("failed", "out", "skipped") if found.get(name)]
     return f"<Campaign {campaign.name!r}: {', '.join(parts)}; {found['store']}>"
 
 
@@ -255,13 +305,15 @@ def facts(campaign: "Campaign") -> dict[str, Any] | str:
         return "closed"
     try:
         store, ledger = campaign.store, campaign.read_ledger()
-        column = ledger.quantity().quantity.column
-        target = {"target": column} if column else {}
+        columns = [one.quantity.column for one in ledger.quantities.values() if one.quantity.column]
+        target = {"target": ", ".join(columns)} if columns else {}
+        failed = {"failed": len(ledger.failures.labels)} if ledger.failures.labels else {}
         return {
             "store": store.url,
             "candidates": ledger.rows,
             "labels": ledger.n_labels,
             **target,
+            **failed,
             "out": len(ledger.open_leases(store.now())),
             "skipped": len(ledger.skipped),
             "chooses by": _format_acquisition(ledger.settings["acquisition"]),

@@ -12,7 +12,7 @@ the event of the ask has kept.
 
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -27,28 +27,30 @@ from weal.campaign.events import (
     AskBody,
     AskedBody,
     PredictionBody,
+    QuantityPredictionBody,
     ReasonBody,
     SuggestionBody,
+    prediction_of,
 )
 from weal.campaign.idempotency import AskCall, ask_keys, check_command, find_asked
 from weal.campaign.ledger import Lease, Ledger
+from weal.campaign.row_predictions import (
+    lead_quantity,
+    moments_of,
+    outcome_sentence,
+    predict_rows,
+    quantity_neighbours,
+)
 from weal.campaign.rules import read_rows
 from weal.campaign.session import Session
-from weal.core.constants import INTERVAL_LEVEL
-from weal.diagnostics.explanation import (
-    Neighbour,
-    brief,
-    neighbours,
-    sentences,
-    usual_sd,
-)
+from weal.diagnostics.explanation import Neighbour, brief, sentences, usual_sd
 from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
 from weal.goals.grammar import parse_goal
 from weal.learner.best_rows import set_membership
 from weal.learner.joint_scores import lead_view
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.repeats import belief_at
-from weal.learner.state import QuantityView, State
+from weal.learner.state import State
 from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event
 from weal.store.protocol import Transaction
@@ -139,7 +141,7 @@ def choose_rows(
     rows = [learner.history[learner.pending[name]] for name in ids]
     chances = _chances(state, beliefs, ids, rows)
     reasons = [_reason(row, p, state) for row, p in zip(rows, chances, strict=True)]
-    return _suggest(ids, predict_rows(state.view(), beliefs, ids), reasons), learner.state
+    return _suggest(ids, predict_rows(state, beliefs, ids), reasons), learner.state
 
 
 def _chances(
@@ -178,12 +180,12 @@ def draw_rows(state: State, beliefs: PosteriorCache, n: int, before: int) -> lis
     free = np.flatnonzero(state.free(n))
     rng = np.random.default_rng([state.settings.seed, CHECK_KEY, before])
     ids = [str(state.candidates.ids[k]) for k in rng.choice(free, n, replace=False).tolist()]
-    return _suggest(ids, predict_rows(state.view(), beliefs, ids), [{"how": "check"}] * n)
+    return _suggest(ids, predict_rows(state, beliefs, ids), [{"how": "check"}] * n)
 
 
 def rows_by_id(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[Suggestion]:
     """Suggestions for rows with given ids."""
-    return _suggest(ids, predict_rows(state.view(), beliefs, ids), [{"how": "by hand"}] * len(ids))
+    return _suggest(ids, predict_rows(state, beliefs, ids), [{"how": "by hand"}] * len(ids))
 
 
 def _suggest(
@@ -195,21 +197,8 @@ def _suggest(
     ]
 
 
-def predict_rows(
-    view: QuantityView, beliefs: PosteriorCache, ids: Sequence[str]
-) -> list[PredictionBody]:
-    """The prediction of a label of each of these rows; None before there is a model."""
-    if not view.has_model:
-        return [{"mean": None, "sd": None, "low": None, "high": None} for _ in ids]
-    table = beliefs.model(view).summary(view.candidates.inputs(ids), INTERVAL_LEVEL)
-    return [
-        {"mean": mean, "sd": sd, "low": low, "high": high}
-        for mean, sd, low, high in table.T.tolist()
-    ]
-
-
 def _reason(row: Mapping[str, Any], probability: float | None, state: State) -> ReasonBody:
-    is_repeat = row["id"] in state.view().labels.by_name
+    is_repeat = any(row["id"] in one.labels.by_name for one in state.quantities.values())
     found: ReasonBody = {
         "how": row["why"] if row["why"] == "start" or is_repeat else "chosen",
         "scores": row["scores"],
@@ -231,6 +220,15 @@ def goal_reason(why: ReasonBody) -> str | None:
     if why["how"] in REPEATS:
         return REPEAT_REASONS[why["how"]].format(goal.set_text)
     return goal.reason(why.get("probability"))
+
+
+def reason_of(quantity: Quantity, body: AskedBody) -> str | None:
+    """The reason for a row in words: that of the goal, or that the word of its label is unsure."""
+    why, (mean, sd) = body["why"], moments_of(quantity, body)
+    found = goal_reason(why)
+    if found or not quantity.words or why["how"] != "chosen" or mean is None or sd is None:
+        return found
+    return f"{quantity.name} is not sure here: {quantity.format_prediction(mean, sd)}"
 
 
 MAX_ASK_RETRIES = 20  # of an ask that others were faster than
@@ -378,6 +376,8 @@ class LeasedRow:
     sentences: tuple[str, ...]
     brief: str = ""  # the main reason, in a few words
     repeat: bool = False  # whether it has a label, and is to be measured again
+    # predictions of further quantities, of words, and of "worked", by name
+    quantities: dict[str, QuantityPredictionBody] = field(default_factory=dict)
 
     @property
     def why(self) -> str:
@@ -389,12 +389,12 @@ def explain(session: Session, leases: Sequence[Lease]) -> list[LeasedRow]:
     """Describe leased rows, and why each was asked."""
     if not leases:
         return []
-    view = session.view()
-    model = session.beliefs.model(view) if view.has_model else None
-    near = neighbours(view, model, [lease.id for lease in leases])
-    usual = usual_sd(view.state, model)
+    view, quantity = session.view(), lead_quantity(session.state)
+    near = quantity_neighbours(session, quantity, [lease.id for lease in leases])
+    is_number = view.has_model and not quantity.words
+    usual = usual_sd(view.state, session.beliefs.model(view) if is_number else None)
     pairs = zip(leases, near, strict=True)
-    return [_describe_lease(session, view.quantity, *pair, usual) for pair in pairs]
+    return [_describe_lease(session, quantity, *pair, usual) for pair in pairs]
 
 
 def _describe_lease(
@@ -402,8 +402,10 @@ def _describe_lease(
     usual: float | None,
 ) -> LeasedRow:  # fmt: skip
     body, why = lease.body, lease.body["why"]
-    shares, expected = why.get("shares", {}), (body["mean"], body["sd"])
-    because = goal_reason(why)
+    own = prediction_of(body, quantity.name, session.ledger.first_quantity)
+    shares, expected = why.get("shares", {}), moments_of(quantity, own)
+    because = reason_of(quantity, own)
+    said = sentences(quantity, why["how"], *expected, shares, near, usual, because)
     return LeasedRow(
         id=lease.id,
         row=session.pool.row(session.state.candidates.index[lease.id]),
@@ -418,7 +420,8 @@ def _describe_lease(
         shares=dict(shares),
         scores=dict(why.get("scores", {})),
         near=near,
-        sentences=tuple(sentences(quantity, why["how"], *expected, shares, near, usual, because)),
-        brief=brief(quantity, why["how"], near, body["sd"], usual, because),
+        sentences=(*said, *outcome_sentence(body)),
+        brief=brief(quantity, why["how"], near, expected[1], usual, because),
         repeat=lease.is_repeat,
+        quantities=dict(body.get("quantities", {})),
     )

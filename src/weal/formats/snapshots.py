@@ -41,6 +41,18 @@ def experts_fingerprint(view: QuantityView) -> str:
     for part in (*asdict(selection.scaling).values(), *selection.labels, selection.trusted):
         numbers = np.asarray([] if part is None else part, dtype=np.float64)
         found.update(repr(numbers.shape).encode() + np.ascontiguousarray(numbers).tobytes())
+    if selection.source is not None:  # whose predictions may be an input of the experts
+        other = view.state.view(selection.source.part)
+        n_joint = 0 if other.selection is None else other.selection.n_joint
+        found.update(labels_fingerprint(other, n_joint).encode())
+    return found.hexdigest()
+
+
+def labels_fingerprint(view: QuantityView, n: int) -> str:
+    """A hash of the experts of a part and of its first n labels."""
+    found = blake2b(experts_fingerprint(view).encode(), digest_size=32)
+    for part in (*view.labels.arrays(0, n), view.labels.sure(0, n)):
+        found.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
     return found.hexdigest()
 
 

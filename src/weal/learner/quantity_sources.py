@@ -66,6 +66,19 @@ def with_sources(state: State) -> State:
     return state
 
 
+def with_selected_sources(state: State) -> State:
+    """The state whose sources are the present selection points, after experts were given to it."""
+    for name, one in state.parts.items():
+        now = None if one.selection is None else one.selection.source
+        selection = None if now is None else state.quantities[now.part].selection
+        if one.selection is None or now is None or selection is None:
+            continue
+        point = replace(one.selection, source=SourcePoint(now.part, selection))
+        parts = {**state.quantities, name: replace(one, selection=point)}
+        state = replace(state, quantities=parts)
+    return state
+
+
 def _find_source(state: State, part: QuantityState) -> SourcePoint | None:
     """The part with the most labels that can be the source of another."""
     least = LABELS_OF_SOURCE * len(part.labels)

@@ -17,9 +17,12 @@ from weal.cli import options as line
 from weal.cli.options import command, open_for_command, plural, with_parameters
 from weal.cli.screen import on_a_terminal, say, show, show_activity, show_json, show_table
 from weal.errors import Exhausted
+from weal.quantities.kinds import WORKED
+from weal.text import probability, shorten
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.campaign.events import PredictionBody
     from weal.campaign.ledger import Lease
     from weal.campaign.session import Session
     from weal.campaign.suggestions import LeasedRow
@@ -31,7 +34,7 @@ PADDING = 3  # of a column on a terminal
 
 
 def show_suggestions(
-    rows: "list[LeasedRow]", quantity: "Quantity", inputs: list[str], again: bool
+    rows: "list[LeasedRow]", quantities: "Sequence[Quantity]", inputs: list[str], again: bool
 ) -> None:
     """Print the rows as a table; the reasons are its last column, or lines below on a terminal.
 
@@ -39,12 +42,13 @@ def show_suggestions(
     """
     below = on_a_terminal()
     shown = (
-        _columns_that_fit(rows, quantity, inputs, again) if below else inputs[:MAX_INPUT_COLUMNS]
+        _columns_that_fit(rows, quantities, inputs, again) if below else inputs[:MAX_INPUT_COLUMNS]
     )
     whose = ["with", "until"] if again else []
-    header = ["id", *shown, "expected", *whose, *([] if below else ["why"])]
-    cells = [_cells(row, quantity, shown, below) for row in rows]
-    at = 2 + len(shown)
+    expected = _expected_headings(rows, quantities)
+    header = ["id", *shown, *expected, *whose, *([] if below else ["why"])]
+    cells = [_cells(row, quantities, shown, below) for row in rows]
+    at = 1 + len(shown) + len(expected)
     for row, shown_row in zip(rows, cells, strict=True):
         shown_row[at:at] = [row.who, f"{row.until:%Y-%m-%d %H:%M}"] if again else []
     show_table(header, cells)
@@ -105,11 +109,16 @@ def _by_outcome(campaign: "Campaign", ids: Sequence[str]) -> dict[str, list[str]
 
 
 def _columns_that_fit(
-    rows: "list[LeasedRow]", quantity: "Quantity", inputs: list[str], again: bool
+    rows: "list[LeasedRow]", quantities: "Sequence[Quantity]", inputs: list[str], again: bool
 ) -> list[str]:
     """The first inputs, as many as fit on a line of the terminal."""
-    edges = [max(len(row.id), len(_cells(row, quantity, [], True)[-1])) + PADDING for row in rows]
-    left, shown = get_terminal_size().columns - 2 * max(edges, default=0), list[str]()
+    edges = [
+        max(map(len, [*_cells(row, quantities, [], True), *_expected_headings(rows, quantities)]))
+        + PADDING
+        for row in rows
+    ]
+    columns = 1 + len(_expected_headings(rows, quantities))
+    left, shown = get_terminal_size().columns - columns * max(edges, default=0), list[str]()
     if again:  # and who has it, until when
         left -= max((len(row.who) for row in rows), default=0) + PADDING
         left -= len("2026-11-17 09:30") + PADDING
@@ -121,12 +130,32 @@ def _columns_that_fit(
     return shown
 
 
-def _cells(row: "LeasedRow", quantity: "Quantity", inputs: list[str], below: bool) -> list[str]:
-    expected = "not known yet"
-    if row.mean is not None and row.sd is not None:
-        expected = quantity.format_prediction(row.mean, row.sd)
-    why = [] if below else [row.brief]
-    return [row.id, *(_cell(row.row.get(name)) for name in inputs), expected, *why]
+def _expected_headings(rows: "list[LeasedRow]", quantities: "Sequence[Quantity]") -> list[str]:
+    """The headings of the predictions: one for each quantity, and for P(works)."""
+    several = len(quantities) > 1
+    found = [shorten(one.name, 24) if several else "expected" for one in quantities]
+    return [*found, "P(works)"] if any(_works(row) for row in rows) else found
+
+
+def _works(row: "LeasedRow") -> str:
+    """The probability that the run works; empty where no run has failed."""
+    p = row.quantities.get(WORKED, {}).get("mean")
+    return "" if p is None else probability(p)
+
+
+def _cells(
+    row: "LeasedRow", quantities: "Sequence[Quantity]", inputs: list[str], below: bool
+) -> list[str]:
+    from weal.campaign.row_predictions import prediction_of_quantity, prediction_text
+
+    body: PredictionBody = {
+        "mean": row.mean, "sd": row.sd, "low": row.low, "high": row.high,
+        "quantities": row.quantities,
+    }  # fmt: skip
+    bodies = [prediction_of_quantity(body, one.name, quantities[0].name) for one in quantities]
+    expected = [prediction_text(*pair) for pair in zip(quantities, bodies, strict=True)]
+    why = ([_works(row)] if _works(row) else []) + ([] if below else [row.brief])
+    return [row.id, *(_cell(row.row.get(name)) for name in inputs), *expected, *why]
 
 
 def _cell(value: object) -> str:
@@ -215,7 +244,7 @@ def ask(
             own = [one for one in before if one.who == campaign.who]
             report_leases(campaign, own, ids, rows, key)
         session = campaign.replay_session()
-        inputs, quantity = _inputs(session.ledger.plan), session.view().quantity
+        inputs, quantities = _inputs(session.ledger.plan), session.state.measured
         for note in (*session.beliefs.notes, *_doubts(session)):
             say(note)
         if to is not None and rows:
@@ -223,14 +252,15 @@ def ask(
     if as_json:
         show_json([_as_json(row) for row in rows])
     else:
-        _show(rows, quantity, inputs, name, again)
+        _show(rows, quantities, inputs, name, again)
     if late:
         raise late
 
 
 def _as_json(row: "LeasedRow") -> dict[str, object]:
     found = {**asdict(row), "why": row.why}
-    return {key: value for key, value in found.items() if key != "repeat" or value}
+    optional = ("repeat", "quantities")
+    return {key: value for key, value in found.items() if key not in optional or value}
 
 
 def _doubts(session: "Session") -> list[str]:
@@ -277,10 +307,11 @@ def _write_worksheet(campaign: "Campaign", rows: "list[LeasedRow]", to: str, for
 
 
 def _show(
-    rows: "list[LeasedRow]", quantity: "Quantity", inputs: list[str], name: str, again: bool
-) -> None:
+    rows: "list[LeasedRow]", quantities: "Sequence[Quantity]", inputs: list[str], name: str,
+    again: bool,
+) -> None:  # fmt: skip
     if rows:
-        show_suggestions(rows, quantity, inputs, again)
+        show_suggestions(rows, quantities, inputs, again)
     elif again:
         say(f"no row of {name} is out; `weal ask {shlex.quote(name)}` asks for one")
 

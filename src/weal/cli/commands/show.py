@@ -28,10 +28,11 @@ def show_(name: str, id_: str, store: str | None, as_json: bool) -> None:
     with open_for_command(name, store) as campaign:
         found, ledger = campaign.card(id_), campaign.last_ledger
     if as_json:
-        show_json(asdict(found))
+        show_json(found.to_dict())
         return
     names = [one["name"] for one in ledger.plan["columns"] if one["kind"] != "dropped"]
-    for words in card_lines(found, ledger.quantity().quantity, names):
+    quantities = {key: one.quantity for key, one in ledger.quantities.items()}
+    for words in card_lines(found, quantities, names):
         show(words)
 
 

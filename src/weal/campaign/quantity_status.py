@@ -1,0 +1,259 @@
+"""The status of each quantity of a campaign, and of the runs that failed.
+
+    number     error estimates, model, suspects, contradictions: as in a campaign with one number
+    words      log loss, accuracy and calibration, each label predicted from the others; labels with
+               a left-out probability below MIN_PLAUSIBLE are to be looked at again
+    failures   the share of runs that failed, and the input ranges in which P(works) is lowest
+
+A campaign with one number and without failures has no such parts: its status is that of the number.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weal.campaign.events import LedgerLabel
+from weal.campaign.ledger import Ledger, QuantityLedger
+from weal.campaign.model_status import ModelStatus
+from weal.campaign.row_predictions import has_models
+from weal.campaign.session import Session
+from weal.core.arrays import Array
+from weal.core.extensions.class_scores import CalibrationBin, Codes, class_scores
+from weal.diagnostics.contradictions import Contradiction
+from weal.diagnostics.error_trend import Coverage
+from weal.diagnostics.suspects import OtherUnit, Suspect
+from weal.learner.joint_scores import outcome_view
+from weal.learner.label_entry import told_labels
+from weal.model.class_model import (
+    grades_are_numbers,
+    left_out_class_probabilities,
+    left_out_grade_probabilities,
+    left_out_pass_probability,
+)
+from weal.quantities.kinds import WORKED
+from weal.quantities.pass_fail import MIN_PLAUSIBLE
+from weal.quantities.protocol import Quantity
+from weal.text import number, probability, shorten
+
+SAMPLED_CANDIDATES = 1000  # that P(works) is averaged over
+MAX_RANGES = 3  # inputs that are named
+MIN_WORKS_GAP = 0.05  # of P(works) between a range and the others, from which the range is named
+MAX_LEVELS = 20  # values of a column that are compared
+MAX_VALUE_LETTERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class RandomTest:
+    """The test on rows drawn at random, predicted when they were asked."""
+
+    n: int
+    rmse: float
+    error: float | None  # standard error of it
+
+
+@dataclass(frozen=True, slots=True)
+class WordScores:
+    """Scores of the probabilities of words, each label predicted from the others."""
+
+    n: int
+    log_loss: float
+    baseline: float  # log loss of the shares of the words among the other labels
+    accuracy: float
+    calibration_error: float
+    calibration: tuple[CalibrationBin, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnlikelyWord:
+    """A label that the other labels make very unlikely."""
+
+    id: str
+    label: str
+    probability: float  # of this word, from the other labels
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuantityStatus:
+    """The status of one quantity."""
+
+    name: str
+    kind: str
+    unit: str
+    labels: int
+    labelled: int  # rows
+    missing: int  # labels before there is a model
+    counts: dict[str, int]  # labels of each word; empty for a number
+    chosen: int = 0  # labels whose row the model has chosen
+    beliefs: ModelStatus | None = None  # of a number
+    check: RandomTest | None = None
+    coverage: Coverage | None = None
+    suspects: tuple[Suspect, ...] = ()
+    other_units: tuple[OtherUnit, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
+    scores: WordScores | None = None  # of words
+    unlikely: tuple[UnlikelyWord, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FailingRange:
+    """A range or a value of an input in which runs work less often than elsewhere."""
+
+    column: str
+    values: str  # "87 to 120", or a level
+    works: float  # mean P(works) there
+    elsewhere: float
+
+    @property
+    def words(self) -> str:
+        """The range and both probabilities."""
+        where = f"{shorten(self.column, MAX_VALUE_LETTERS)} {self.values}"
+        return f"{where}: P(works) {probability(self.works)}; else {probability(self.elsewhere)}"
+
+
+@dataclass(frozen=True, slots=True)
+class FailureStatus:
+    """The runs that failed."""
+
+    failed: int
+    runs: int  # that failed or worked
+    missing: int  # outcomes before there is a model
+    where: tuple[FailingRange, ...]
+    scores: WordScores | None
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """A row that has labels of some quantities and waits for others."""
+
+    id: str
+    quantities: tuple[str, ...]  # that it waits for
+
+
+def word_status(session: Session, quantity: Quantity, own: QuantityLedger) -> QuantityStatus:
+    """The status of a quantity of words."""
+    found = left_out_words(session, quantity)
+    told = own.told()
+    counts = {
+        word: sum(round(label.y) == code for label in told)
+        for code, word in enumerate(quantity.words)
+    }
+    n_start = session.state.settings.n_start
+    return QuantityStatus(
+        quantity.name, quantity.kind, quantity.unit, own.n_labels, len(own.labels),
+        missing=0 if found else max(n_start - own.n_labels, 1),
+        counts=counts,
+        scores=None if found is None else _scores(*found),
+        unlikely=() if found is None else _unlikely(session, quantity, *found),
+    )  # fmt: skip
+
+
+def left_out_words(session: Session, quantity: Quantity) -> tuple[Array, Codes] | None:
+    """P(word) (t, K) of each label from the others, and its code (t,); None without a model."""
+    state, beliefs = session.state, session.beliefs
+    told = told_labels(state, quantity).told
+    if not told or not has_models(state, quantity):
+        return None
+    codes = np.rint([label.y for label in told]).astype(np.intp)
+    models = [beliefs.model(state.view(part.name)) for part in quantity.parts()]
+    if quantity.is_binary:
+        p = left_out_pass_probability(models[0], beliefs.slope(state.view(quantity.name)))
+        return np.stack([1.0 - p, p], axis=1), codes
+    if quantity.parts()[0] == quantity:  # grades: the number comes first
+        if grades_are_numbers(models[0], models[1:], codes):
+            return left_out_grade_probabilities(models[0], len(quantity.words)), codes
+        return left_out_class_probabilities(models[1:]), codes
+    return left_out_class_probabilities(models), codes
+
+
+def _scores(p: Array, codes: Codes) -> WordScores:
+    found = class_scores(p, codes)
+    return WordScores(
+        found.n, found.log_loss, found.baseline_log_loss, found.accuracy, found.calibration_error,
+        found.calibration,
+    )  # fmt: skip
+
+
+def _unlikely(
+    session: Session, quantity: Quantity, p: Array, codes: Codes
+) -> tuple[UnlikelyWord, ...]:
+    """Labels whose left-out probability is below MIN_PLAUSIBLE, the least likely first."""
+    told = told_labels(session.state, quantity).told
+    own = p[np.arange(len(codes)), codes]
+    found = []
+    for n in np.argsort(own, kind="stable").tolist():
+        if own[n] >= MIN_PLAUSIBLE or told[n].sure:
+            continue
+        label, likeliest = quantity.words[codes[n]], quantity.words[int(p[n].argmax())]
+        rather = f"the other labels say {likeliest} ({probability(float(p[n].max()))})"
+        words = f"{told[n].name}: {quantity.name} {label}; {rather}"
+        found.append(UnlikelyWord(str(told[n].name), label, float(own[n]), words))
+    return tuple(found)
+
+
+def failure_status(session: Session) -> FailureStatus | None:
+    """The runs that failed, and where; None: no run has failed."""
+    ledger, state = session.ledger, session.state
+    failed = len(ledger.failures.labels)
+    if not failed:
+        return None
+    runs, view = len(ledger.labelled()), outcome_view(state)
+    if view is None:
+        missing = max(state.settings.n_start - runs, 1)
+        return FailureStatus(failed, runs, missing, (), None)
+    model = session.beliefs.model(view)
+    p = left_out_pass_probability(model, session.beliefs.slope(view))
+    codes = np.array([label.y > 0.0 for label in view.labels], dtype=np.intp)
+    scores = _scores(np.stack([1.0 - p, p], axis=1), codes)
+    return FailureStatus(failed, runs, 0, where_runs_fail(session), scores)
+
+
+def where_runs_fail(session: Session) -> tuple[FailingRange, ...]:
+    """For the inputs that tell most about failures, the range in which runs work least often."""
+    state, view = session.state, session.view(WORKED)
+    at, X = state.candidates.sample(state.settings.seed)
+    every = -(-len(at) // SAMPLED_CANDIDATES)
+    at, X = at[::every], X[::every]
+    p = session.beliefs.pass_probability(view, X)
+    rows = [session.pool.row(n) for n in at.tolist()]
+    names = [one.name for one in session.pool.plan.columns if one.kind != "dropped"]
+    found = [_worst_range(name, [row.get(name) for row in rows], p) for name in names]
+    clear = [one for one in found if one and one.elsewhere - one.works >= MIN_WORKS_GAP]
+    return tuple(sorted(clear, key=lambda one: one.works - one.elsewhere)[:MAX_RANGES])
+
+
+def _worst_range(column: str, cells: Sequence[object], p: Array) -> FailingRange | None:
+    """The third of the numbers of a column, or the level, with the lowest mean P(works)."""
+    numbers = [cell for cell in cells if isinstance(cell, int | float) and cell == cell]
+    groups: dict[str, list[int]] = {}
+    if len(numbers) > len(cells) // 2:
+        edges = np.quantile(np.array(numbers, dtype=np.float64), [0.0, 1 / 3, 2 / 3, 1.0])
+        for n, cell in enumerate(cells):
+            if isinstance(cell, int | float) and cell == cell:
+                k = int(np.clip(np.searchsorted(edges, float(cell), side="right") - 1, 0, 2))
+                groups.setdefault(f"{number(edges[k], 3)} to {number(edges[k + 1], 3)}", []).append(
+                    n
+                )
+    else:
+        for n, cell in enumerate(cells):
+            shown = "missing" if cell is None else shorten(str(cell), MAX_VALUE_LETTERS)
+            groups.setdefault(shown, []).append(n)
+    if not 1 < len(groups) <= MAX_LEVELS:
+        return None
+    means = {values: float(p[rows].mean()) for values, rows in groups.items()}
+    worst = min(means, key=means.__getitem__)
+    others = np.setdiff1d(np.arange(len(p)), groups[worst])
+    return FailingRange(column, worst, means[worst], float(p[others].mean()))
+
+
+def waiting_rows(ledger: Ledger) -> tuple[WaitingRow, ...]:
+    """Rows with a label of some quantities, and without one of others."""
+    every: dict[str, tuple[LedgerLabel, ...]] = {}
+    for own in ledger.quantities.values():
+        every |= own.labels
+    found = (
+        WaitingRow(name, tuple(k for k, one in ledger.quantities.items() if name not in one.labels))
+        for name in every
+    )
+    return tuple(row for row in found if row.quantities)

@@ -1,0 +1,147 @@
+"""Predictions of all quantities for single rows: of asked rows, of `weal show`, of pages.
+
+    mean, sd, low, high   of the first quantity; None: it has no model yet
+    quantities            by name, where there is a model: further quantities, words with their
+                          probabilities, and "worked" (P(works) as the mean) once runs have failed
+
+These are the keys of the event `asked`. A campaign with one number and without failures has the
+first four alone.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from weal.campaign.events import AskedBody, PredictionBody, QuantityPredictionBody
+from weal.core.arrays import Array
+from weal.core.constants import INTERVAL_LEVEL
+from weal.diagnostics.explanation import Neighbour, neighbours
+from weal.learner.joint_scores import outcome_view
+from weal.learner.label_entry import told_labels
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.quantity_predictions import predict_inputs
+from weal.learner.state import State
+from weal.quantities.kinds import WORKED
+from weal.quantities.protocol import Quantity
+from weal.text import with_probability
+
+if TYPE_CHECKING:
+    from weal.campaign.session import Session
+
+
+def predict_rows(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[PredictionBody]:
+    """The predictions of labels of each of these rows."""
+    X = state.candidates.inputs(ids)
+    first, *others = state.measured
+    found = predict_quantity(state, beliefs, first, X)
+    more = {one.name: predict_quantity(state, beliefs, one, X) for one in others}
+    if first.words:
+        more = {first.name: found, **more}
+    if (outcomes := outcome_view(state)) is not None:
+        more[WORKED] = predict_quantity(state, beliefs, outcomes.quantity, X)
+    rows = [_of_first_quantity(one) for one in found]
+    known = {name: several for name, several in more.items() if several and _is_known(several[0])}
+    for n, row in enumerate(rows):
+        if known:
+            row["quantities"] = {name: several[n] for name, several in known.items()}
+    return rows
+
+
+def _is_known(body: QuantityPredictionBody) -> bool:
+    return body["mean"] is not None or "probabilities" in body
+
+
+def _of_first_quantity(body: QuantityPredictionBody) -> PredictionBody:
+    return {"mean": body["mean"], "sd": body["sd"], "low": body["low"], "high": body["high"]}
+
+
+def predict_quantity(
+    state: State, beliefs: PosteriorCache, quantity: Quantity, X: Array
+) -> list[QuantityPredictionBody]:
+    """The prediction of a label of a quantity at each of the inputs X (N, d)."""
+    if not has_models(state, quantity):
+        return [{"mean": None, "sd": None, "low": None, "high": None} for _ in X]
+    found = predict_inputs(state, beliefs, quantity, X, INTERVAL_LEVEL)
+    columns = [
+        [None] * len(X) if one is None else one.tolist()
+        for one in (found.mean, found.sd, found.low, found.high)
+    ]
+    rows: list[QuantityPredictionBody] = [
+        {"mean": mean, "sd": sd, "low": low, "high": high}
+        for mean, sd, low, high in zip(*columns, strict=True)
+    ]
+    if found.probabilities is not None and not quantity.is_binary:
+        for row, p in zip(rows, found.probabilities.tolist(), strict=True):
+            row["probabilities"] = dict(zip(quantity.words, p, strict=True))
+    return rows
+
+
+def has_models(state: State, quantity: Quantity) -> bool:
+    """Whether each part of a quantity has a model."""
+    return all(state.view(part.name).has_model for part in quantity.parts())
+
+
+def moments_of(
+    quantity: Quantity, body: AskedBody | PredictionBody | QuantityPredictionBody
+) -> tuple[float | None, float | None]:
+    """The mean and sd that `Quantity.format_prediction` takes; None: there was no model.
+
+    Of classes they are the code of the likeliest one, and the probability of the others.
+    """
+    p: Mapping[str, float] = body.get("probabilities", {})  # type: ignore[assignment]
+    if body["mean"] is not None or not p:
+        return body["mean"], body["sd"]
+    likeliest = max(p, key=p.__getitem__)
+    return float(quantity.words.index(likeliest)), 1.0 - p[likeliest]
+
+
+def prediction_text(
+    quantity: Quantity, body: AskedBody | PredictionBody | QuantityPredictionBody
+) -> str:
+    """The prediction of a label in words.
+
+    >>> from weal.quantities.classes import Classes
+    >>> phase = Classes("phase", levels=("fcc", "bcc"))
+    >>> no_moments = {"mean": None, "sd": None, "low": None, "high": None}
+    >>> prediction_text(phase, {**no_moments, "probabilities": {"fcc": 0.3, "bcc": 0.7}})
+    'bcc (P 0.70)'
+    >>> prediction_text(phase, no_moments)
+    'not known yet'
+    """
+    mean, sd = moments_of(quantity, body)
+    return "not known yet" if mean is None or sd is None else quantity.format_prediction(mean, sd)
+
+
+def outcome_sentence(body: AskedBody | PredictionBody) -> list[str]:
+    """A sentence on the probability that the run works, where runs have failed."""
+    p = body.get("quantities", {}).get(WORKED, {}).get("mean")
+    return [] if p is None else [f"The run works {with_probability(p)}."]
+
+
+def prediction_of_quantity(
+    row: PredictionBody, quantity: str, first: str
+) -> QuantityPredictionBody:
+    """The prediction of one quantity of a row; without a model, all of it is None."""
+    own = row.get("quantities", {}).get(quantity)
+    if own is not None:
+        return own
+    if quantity == first:
+        return {"mean": row["mean"], "sd": row["sd"], "low": row["low"], "high": row["high"]}
+    return {"mean": None, "sd": None, "low": None, "high": None}
+
+
+def lead_quantity(state: State) -> Quantity:
+    """The measured quantity that the goal looks at first."""
+    return state.find_measured(state.settings.goal.scored([one.name for one in state.measured])[0])
+
+
+def quantity_neighbours(
+    session: "Session", quantity: Quantity, ids: Sequence[str]
+) -> list[tuple[Neighbour, ...]]:
+    """The nearest rows with a label of the quantity, for each of these ids."""
+    view = session.view(quantity.parts()[0].name)
+    found = neighbours(view, session.beliefs.model(view) if view.has_model else None, ids)
+    if quantity.parts()[0] == quantity:
+        return found
+    told = told_labels(session.state, quantity).by_name
+    return [tuple(replace(one, label=told[one.id][-1].y) for one in near) for near in found]
