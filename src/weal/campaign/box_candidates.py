@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from weal.campaign.creation import add, create
+from weal.campaign.earlier_labels import EarlierCampaign
 from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.learner.joint_scores import scored_views
@@ -29,7 +30,7 @@ DEFAULT_REFINED_ROWS = 100
 
 def create_from_box(
     store: Store, name: str, path: str | os.PathLike[str], n: int, options: TableOptions,
-    settings: Mapping[str, Any], who: str,
+    settings: Mapping[str, Any], who: str, like: EarlierCampaign | None = None,
 ) -> tuple[bool, PlannedTable | None]:  # fmt: skip
     """Create the campaign on n rows of the box in a TOML file; see `creation.create`."""
     space = read_box(path)
@@ -42,7 +43,7 @@ def create_from_box(
         )
     table = design_table(space, space.rows(n, _seed(settings)))
     how = replace(options, types={**input_types(space), **options.types})
-    return create(store, name, table, how, settings, who, box=space)
+    return create(store, name, table, how, settings, who, box=space, like=like)
 
 
 def _seed(settings: Mapping[str, Any]) -> int:

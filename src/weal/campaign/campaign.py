@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from weal.campaign.candidate_files import FileCandidates
     from weal.campaign.candidate_report import CandidateReport
+    from weal.campaign.earlier_labels import EarlierCampaign
     from weal.campaign.goal_report import BestTable
     from weal.campaign.results_import import ImportArguments, ResultsImport
     from weal.campaign.status import Status
@@ -1169,6 +1170,12 @@ class Campaign(CampaignLog):
         self.transact(lambda _: [draft])
 
 
+def _read_earlier(like: "str | Campaign", place: Store, who: str) -> "EarlierCampaign":
+    from weal.campaign.earlier_labels import read_earlier
+
+    return read_earlier(Campaign(like, place, who) if isinstance(like, str) else like)
+
+
 def open_campaign(
     name: str,
     store: str | os.PathLike[str] | Store | None = None,
@@ -1186,6 +1193,7 @@ def open_campaign(
     sheet: str | None = None,
     header: int | None = None,
     ranges: Mapping[str, tuple[float | None, float | None]] | None = None,
+    like: "str | Campaign | None" = None,
     by: str | None = None,
     copy: bool = False,
     scheduler: Any = None,
@@ -1233,6 +1241,10 @@ def open_campaign(
     ranges : dict of the target to (low, high), or None
         Bounds of the labels, None for no bound; intervals stay inside, and labels outside are
         doubted: {"yield": (0, 100)}. A percentage has these bounds without it.
+    like : str, Campaign or None
+        An earlier campaign, by name if it is in the same store. Its targets are measured where
+        `target` names none, and its labels are a quantity of their own, whose predictions are an
+        input of the models where that helps.
     by : str or None
         Who is at work; None: WEAL_WHO, else the name of the account.
     copy : bool
@@ -1296,8 +1308,9 @@ def open_campaign(
                 missing or {}, sheet, header, ranges or {}, tuple(targets[1:]),
             )  # fmt: skip
             executor = choose_executor(scheduler)
+            earlier = None if like is None else _read_earlier(like, place, who)
             _, made = create(
-                place, name, pool, options, settings, who, copy, executor, progress, box
+                place, name, pool, options, settings, who, copy, executor, progress, box, earlier
             )
             for note in made.changes if made is not None else ():
                 warnings.warn(note, UserWarning, stacklevel=2)

@@ -16,6 +16,7 @@ import numpy as np
 from weal.campaign.candidate_files import FileCandidates, begin, is_in_files, more, whole_table
 from weal.campaign.candidates import column_costs
 from weal.campaign.config import DEFAULTS, check_goal, check_settings, check_together
+from weal.campaign.earlier_labels import EarlierCampaign, earlier_bodies
 from weal.campaign.events import EVENT_BODY_VERSION, SEVERAL_BODY_VERSION
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger
@@ -27,6 +28,7 @@ from weal.core.arrays import Array
 from weal.core.scaling import location_scale
 from weal.errors import Conflict
 from weal.progress import Progress
+from weal.quantities.declarations import declaration
 from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor, ThreadExecutor
 from weal.store.events import Draft, check_id
@@ -60,15 +62,20 @@ def create(
     store: Store, name: str, source: object, options: TableOptions, settings: Mapping[str, Any],
     who: str, copy: bool = False, executor: Executor | None = None,
     progress: Progress | None = None, box: DesignSpace | None = None,
+    like: EarlierCampaign | None = None,
 ) -> tuple[bool, PlannedTable | None]:  # fmt: skip
     """Create the campaign: whether it is new, and its table with notes.
 
     Candidates in many files stay there, and no table is returned, unless `copy` says that the store
-    is to keep them. The event keeps the box that candidates were drawn in, for `refine`.
+    is to keep them. The event keeps the box that candidates were drawn in, for `refine`, and the
+    labels of an earlier campaign (`like`), whose quantities are measured where none is named.
     """
     chosen = {**DEFAULTS, **check_settings(settings)}
     check_together(chosen)
+    options = _with_earlier_targets(options, like)
     if is_in_files(source) and not copy:
+        if like is not None:
+            raise ValueError("--like needs candidates in the store: use copy=True (--copy)")
         given = (source, options, chosen, who, executor or ThreadExecutor(), progress)
         return _create_in_files(store, name, *given), None
     if is_in_files(source):
@@ -82,7 +89,7 @@ def create(
     check_goal(chosen, made.table.n, quantities, made.plan.names)
     chunks = _chunks(made.table, ids)
     drafts = [
-        _created_event(chosen, made.plan, quantities, ids, made.is_numbered, who, box),
+        _created_event(chosen, made.plan, quantities, ids, made.is_numbered, who, box, like),
         *_added_events(chunks, 0, who),
         *_label_events(made, ids, quantities, who),
     ]
@@ -118,9 +125,9 @@ def _create_in_files(
 
 def _created_event(
     settings: Mapping[str, Any], plan: TablePlan, quantities: Sequence[Quantity], id_column: str,
-    numbered: bool, who: str, box: DesignSpace | None = None,
+    numbered: bool, who: str, box: DesignSpace | None = None, like: EarlierCampaign | None = None,
 ) -> Draft:  # fmt: skip
-    is_plain = len(quantities) == 1 and not quantities[0].words
+    is_plain = len(quantities) == 1 and not quantities[0].words and like is None
     body: dict[str, object] = {
         "v": EVENT_BODY_VERSION if is_plain else SEVERAL_BODY_VERSION,
         "settings": settings,
@@ -132,7 +139,21 @@ def _created_event(
     }
     if box is not None:
         body["box"] = space_to_json(box)
+    if like is not None:
+        body["earlier"] = earlier_bodies(like, plan)
     return Draft("created", body, who=who)
+
+
+def _with_earlier_targets(options: TableOptions, like: EarlierCampaign | None) -> TableOptions:
+    """The options with the target columns of an earlier campaign, where none is named."""
+    if like is None or options.targets:
+        return options
+    columns = [one.column for one in like.quantities if one.column is not None]
+    types = {str(one.column): declaration(one) for one in like.quantities if one.words}
+    return replace(
+        options, target=next(iter(columns), None), more_targets=tuple(columns[1:]),
+        types={**types, **options.types},
+    )  # fmt: skip
 
 
 def add_files(store: Store, ledger: Ledger, source: object, pool: FileCandidates, who: str) -> int:

@@ -43,6 +43,7 @@ from weal.quantities.protocol import Quantity
 from weal.store.events import Event
 
 if TYPE_CHECKING:
+    from weal.campaign.earlier_labels import EarlierBody
     from weal.shards.dataset import DatasetBody
 
 
@@ -109,6 +110,7 @@ class Ledger:
     settings: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, Any] = field(default_factory=dict)
     box: dict[str, Any] | None = None  # that candidates were drawn in (`tables.design_file`)
+    earlier: tuple["EarlierBody", ...] = ()  # labels of an earlier campaign
     id_column: str = ""
     numbered: bool = False  # whether ids are the numbers of rows
     rows: int = 0  # candidates
@@ -195,6 +197,7 @@ def _apply_created(ledger: Ledger, event: Event) -> Ledger:
         settings={"until": None, **current_settings(body["settings"])},
         plan=body["plan"],
         box=body.get("box"),
+        earlier=tuple(body.get("earlier", ())),
         quantities={one.name: QuantityLedger(one) for one in quantities_of(event)},
         id_column=body["id"],
         numbered=bool(body.get("numbered", False)),

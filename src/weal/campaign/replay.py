@@ -26,6 +26,7 @@ import numpy as np
 from weal.active_learner import ActiveLearner
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.config import current_settings
+from weal.campaign.earlier_labels import earlier_event
 from weal.campaign.events import (
     LABELLING,
     AskedBody,
@@ -73,6 +74,8 @@ def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Rep
     state = measure(learner.state, [one.quantity for one in ledger.quantities.values()])
     functions = resolve_acquisition(acquisition, goal, state.candidates.in_shards)
     state = apply(state, happened.FunctionsChanged(functions, goal, is_auto(acquisition)))
+    for body in ledger.earlier:
+        state = apply(state, earlier_event(body))
     return replay_new_events(Replay(state, acquisition, model), events, pool)
 
 

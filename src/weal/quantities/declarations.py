@@ -56,6 +56,17 @@ def declared_quantity(column: str | None, declared: str, values: Iterable[object
     raise ValueError(f"{shorten(name, 60)} is declared {declared!r:.60}; write one of {TYPE_TEXTS}")
 
 
+def declaration(quantity: Quantity) -> str:
+    """The `--type` text of a quantity, which `declared_quantity` reads.
+
+    >>> declaration(declared_quantity("crystallised", "pass:ja,nein"))
+    'pass:ja,nein'
+    """
+    tags = {"pass_fail": "pass", "grades": "ordered", "classes": "classes"}
+    words = reversed(quantity.words) if quantity.is_binary else quantity.words
+    return f"{tags[quantity.kind]}:{','.join(words)}" if quantity.words else "number"
+
+
 def guess_quantity(column: str | None, values: Iterable[object]) -> Quantity:
     """The quantity of a column, by its values; ValueError where they are neither of all kinds.
 

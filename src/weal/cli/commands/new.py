@@ -28,6 +28,7 @@ from weal.cli.screen import say, show, show_activity, show_json, show_row_progre
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.campaign.earlier_labels import EarlierCampaign
     from weal.campaign.ledger import Ledger
     from weal.quantities.protocol import Quantity
 
@@ -58,6 +59,11 @@ class NewOptions(TableWords, Settings):
         help="TOML file of bounds, mixtures and constraints, in place of --pool.",
     ),
     click.option("--rows", type=int, help="Candidates drawn in the box [default: 2000]."),
+    click.option(
+        "--like",
+        metavar="CAMPAIGN",
+        help="An earlier campaign of the store: its targets, and its labels as a further source.",
+    ),
     click.option("--copy", is_flag=True, help="Copy the rows of Parquet files into the store too."),
     click.option(
         "--id",
@@ -99,6 +105,7 @@ def new(
     pool: Path | None,
     box: Path | None,
     rows: int | None,
+    like: str | None,
     id_column: str | None,
     targets: tuple[str, ...],
     features: str,
@@ -128,14 +135,23 @@ def new(
         from weal.campaign.creation import create
 
         who = by or account()
+        earlier = None if like is None else _earlier(Campaign(like, place, who))
         with show_activity(f"reading {source}"), show_row_progress() as progress:
             settings = given_settings(**chosen_settings(others))
             if box is not None:
                 n = DEFAULT_BOX_ROWS if rows is None else rows
-                is_new, made = create_from_box(place, name, box, n, options, settings, who)
+                is_new, made = create_from_box(place, name, box, n, options, settings, who, earlier)
             else:
                 is_new, made = create(
-                    place, name, source, options, settings, who, copy, progress=progress
+                    place,
+                    name,
+                    source,
+                    options,
+                    settings,
+                    who,
+                    copy,
+                    progress=progress,
+                    like=earlier,
                 )
         if not is_new:
             raise _campaign_exists(name, place.url)
@@ -160,6 +176,12 @@ def _source(pool: Path | None, box: Path | None, rows: int | None, copy: bool) -
     )
 
 
+def _earlier(campaign: "Campaign") -> "EarlierCampaign":
+    from weal.campaign.earlier_labels import read_earlier
+
+    return read_earlier(campaign)
+
+
 def _campaign_exists(name: str, place: str) -> ValueError:
     return ValueError(
         f"there is a campaign {name!r} in {place} already: continue with `weal ask {quote(name)}`, "
@@ -178,6 +200,7 @@ def _columns(features: str) -> list[str] | None:
 
 def _show_new(campaign: "Campaign", as_json: bool) -> None:
     from weal.campaign.config import settings_to_json
+    from weal.campaign.earlier_labels import earlier_line
     from weal.tables.design_file import space_from_json
     from weal.tables.plan import TablePlan
 
@@ -194,7 +217,7 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
         show_json({"name": ledger.name, **counts, **more})
         return
     box = [] if ledger.box is None else space_from_json(ledger.box).words()
-    for words in (*plan.lines(), *box):
+    for words in (*plan.lines(), *box, *map(earlier_line, ledger.earlier)):
         say(f"  {words}")
     for one in ledger.quantities.values():
         if words := _quantity_line(one.quantity, len(ledger.quantities)):
