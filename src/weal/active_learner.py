@@ -624,6 +624,10 @@ class ActiveLearner(LearnerView):
     types : dict of column to type, or None
         What a column is, where we would guess wrong: {"made": "day-first"}. Of a target: "number",
         "pass" (yes or no), "pass:ja,nein", "classes:fcc,bcc", "ordered:low,medium,high".
+    same : dict of column to {spelling: level}, or None
+        Other spellings of a category: {"solvent": {"Toluol": "toluene"}}.
+    units : dict of column to unit, or None
+        The unit of a column of numbers; cells in other units are converted: {"volume": "mL"}.
     cost : str, function, or one number for each candidate
         What a label costs: a column, or a function of the row (as an oracle gets it). Scores
         that are an amount or the log of one (those of goals, ivr, mvr, mvr-var, mvr-var-igs, wvar,
@@ -705,6 +709,8 @@ class ActiveLearner(LearnerView):
         target: str | Sequence[str] | None = None,
         features: Any = "auto",
         types: Mapping[str, str] | None = None,
+        same: Mapping[str, Mapping[str, str]] | None = None,
+        units: Mapping[str, str] | None = None,
         cost: Any = None,
         validation: tuple[Any, Any] | None = None,
         eta: float = 20.0,
@@ -723,15 +729,17 @@ class ActiveLearner(LearnerView):
     ) -> None:
         targets = (target,) if isinstance(target, str) else tuple(target or ())
         of_inputs = {name: one for name, one in (types or {}).items() if name not in targets}
-        columns: dict[str, Any] = {"targets": targets, "features": features, "types": of_inputs}
+        columns: dict[str, Any] = {"features": features, "types": of_inputs}
+        columns |= {"same": dict(same or {}), "units": dict(units or {})}
         executor, progress = choose_executor(scheduler, threads), line_on_stderr()
         folder = None if index is None else Path(index)
         candidates = open_candidates(pool, check_seed(seed), executor, folder, progress)
         if candidates is None:
-            candidates = read_candidates(pool, ids, id_column, cost=cost, **columns)
+            candidates = read_candidates(
+                pool, ids, id_column, targets=targets, cost=cost, **columns
+            )
         else:
-            given = {"ids": ids, "id_column": id_column, "cost": cost, "features": features}
-            _refuse_columns({**given, "types": of_inputs})
+            _refuse_columns({"ids": ids, "id_column": id_column, "cost": cost, **columns})
         chosen = (acquisition, eta, score_scaling, n_start, seed, validation)
         wanted = combine_goals(goal, subject_to, weights)
         check_goal_chooses(acquisition, wanted)

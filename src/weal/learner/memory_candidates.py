@@ -42,6 +42,7 @@ from weal.tables.design_space import DesignSpace
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
 from weal.tables.plan import TablePlan
+from weal.tables.table_options import Same
 
 if TYPE_CHECKING:
     from weal.tables.frames import Frame
@@ -298,16 +299,21 @@ def read_candidates(
     targets: Sequence[str] = (),
     features: str | Sequence[str] = "auto",
     types: Mapping[str, str] | None = None,
+    same: Same | None = None,
+    units: Mapping[str, str] | None = None,
     cost: CostArgument = None,
 ) -> MemoryCandidates:
     """The candidates of a table, checked; `weal.ActiveLearner` documents the arguments."""
     if pool is None:
         raise ValueError("ActiveLearner needs a pool: one row for each candidate")
     aside = [name for name in (*targets, cost) if isinstance(name, str)]
-    read = read_inputs(pool, id_column, aside=aside, features=features, types=types)
+    by = cost if isinstance(cost, str) or callable(cost) else None
+    read = read_inputs(
+        pool, id_column, aside=aside, features=features, types=types, same=same, units=units,
+        leave_out=ids is None and (cost is None or by is not None),  # else one for each row
+    )  # fmt: skip
     made = of_inputs(read, ids, id_column)
     costs = None if cost is None else _read_costs(cost, read, made.ids)
-    by = cost if isinstance(cost, str) or callable(cost) else None
     box = None if read.frame is None else box_of_frame(pool, read.columns or ())
     return replace(made, targets=tuple(targets), cost=costs, cost_by=by, box=box)
 

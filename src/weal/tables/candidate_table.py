@@ -131,10 +131,9 @@ def options_of_plan(plan: TablePlan, options: TableOptions | None = None) -> Tab
         one.name: kind for one in plan.columns
         if (kind := kinds.get(one.kind, "category")) is not None
     }  # fmt: skip
-    units = {one.name: one.unit for one in plan.columns if one.unit}
     how = options or TableOptions()
     ids = how.id_column or plan.id_column or None
-    return replace(how, id_column=ids, target=plan.target, types=types, units=units)
+    return replace(how, id_column=ids, target=plan.target, types=types, units=plan.units)
 
 
 def _refuse_absent_id(table: Table, ids: str) -> None:

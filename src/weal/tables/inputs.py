@@ -11,17 +11,20 @@ Ids come from the id column, else the index of a pandas frame, else 0, 1, 2, ...
 
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from weal.tables.cells import some_of
 from weal.tables.columns import check_columns, row_ids, row_labels
+from weal.tables.csv_reader import is_filled
 from weal.tables.frames import (
     Matrix,
     as_frame,
     frame_columns,
     matrix,
+    plain_cells,
     plain_id,
     read_numbers,
     with_columns,
@@ -29,6 +32,7 @@ from weal.tables.frames import (
 from weal.tables.input_columns import find_results
 from weal.tables.plan import TablePlan, encode, likely_targets, make_plan, notes
 from weal.tables.table import Table, table_of
+from weal.tables.table_options import Same, TableOptions
 
 if TYPE_CHECKING:
     from weal.tables.frames import Frame
@@ -55,8 +59,14 @@ def read_inputs(
     aside: Collection[str] = (),
     features: str | Sequence[str] = "auto",
     types: Mapping[str, str] | None = None,
+    same: Same | None = None,
+    units: Mapping[str, str] | None = None,
+    leave_out: bool = False,
 ) -> Inputs:
     """The inputs of the first table; `aside` has other columns, such as the target.
+
+    `same` and `units` are as in `TableOptions`. With `leave_out`, rows without inputs are left out,
+    with a warning.
 
     >>> import pandas as pd
     >>> columns = {"T": [900, None, 875, 850], "steel": list("BABA")}
@@ -67,14 +77,22 @@ def read_inputs(
     """
     frame = as_frame(table)
     if frame is None:
-        _refuse_frame_options(id_column, features, types)
+        _refuse_frame_options(
+            id_column, features, {**(types or {}), **(same or {}), **(units or {})}
+        )
         read = read_numbers(table)
         return Inputs(None, None, read.X, read.ids)
-    ids, others = frame_ids(frame, id_column), {id_column, *aside}
+    others = {id_column, *aside}
     names = [name for name in frame.columns if name not in others]
-    if isinstance(features, str) and not types and (X := _numbers(frame, names)) is not None:
+    how = TableOptions(types=types or {}, same=same or {}, units=units or {})
+    if leave_out:
+        frame = without_blank_rows(
+            frame, names if isinstance(features, str) else features, id_column
+        )
+    ids = frame_ids(frame, id_column)
+    if isinstance(features, str) and not how.named and (X := _numbers(frame, names)) is not None:
         return Inputs(frame, tuple(names), X, ids)
-    made = frame_table(frame, id_column)
+    made = frame_table(frame, id_column, how)
     wanted = [str(name) for name in names] if isinstance(features, str) else features
     types = dict(types or {})
     if isinstance(features, str):
@@ -85,7 +103,8 @@ def read_inputs(
         ]
         _warn_of_results(results)
         types |= dict.fromkeys(results, "drop")
-    plan = make_plan(made, id_column=None, features=wanted or "auto", types=types)
+    how = replace(how, features=tuple(wanted) or None, types=types)
+    plan = make_plan(made, how)
     if isinstance(features, str):
         _refuse_hidden_target(made, plan, types or {})
         _warn_of_dropped(plan, id_column)
@@ -102,7 +121,7 @@ def inputs_of(
     frame = as_frame(table)
     if plan is None or frame is None:
         return read_numbers(with_columns(table, columns)).X
-    made = frame_table(frame, None)
+    made = frame_table(frame, None, TableOptions(units=plan.units))
     check_columns(made, [column.name for column in plan.columns if column.kind != "dropped"])
     for note in notes(plan, made):
         warnings.warn(note, UserWarning, stacklevel=4)
@@ -129,14 +148,44 @@ def frame_labels(frame: "Frame", target: str) -> Matrix:  # (N,)
     return row_labels(made, target, row_ids(made, None))
 
 
-def frame_table(frame: "Frame", id_column: str | None) -> Table:
+def without_blank_rows(
+    frame: "Frame", names: Sequence[str], id_column: str | None = None
+) -> "Frame":
+    """The frame without rows in which all of these columns are blank, which a warning names.
+
+    A gap in a single column is a missing value, and the row stays.
+    """
+    blank: set[int] | None = None
+    if len(names) < 2:
+        return frame
+    for name in names:
+        if name not in frame.columns:
+            return frame
+        cells = plain_cells(frame.get_column(name).to_list())
+        own = {n for n, cell in enumerate(cells) if not is_filled(cell)}
+        blank = own if blank is None else blank & own
+        if not blank:
+            return frame
+    if not blank or len(blank) == len(frame):
+        return frame
+    ids = frame_ids(frame, id_column)
+    rows = "1 row was" if len(blank) == 1 else f"{len(blank)} rows were each"
+    shown = some_of([repr(ids[n]) for n in sorted(blank)])
+    message = f"{rows} left out because it has no inputs: {shown}"
+    warnings.warn(message, UserWarning, stacklevel=6)
+    return frame.filter([n not in blank for n in range(len(frame))])
+
+
+def frame_table(
+    frame: "Frame", id_column: str | None, options: TableOptions | None = None
+) -> Table:
     """The frame as a table of cells, without its ids."""
     import narwhals as nw
 
     rows = frame if id_column is None else frame.drop(id_column)
     plain = nw.maybe_reset_index(rows)  # an index is ids, not a column
     columns, dropped = frame_columns(plain.to_native())
-    return table_of(columns, notes=dropped)
+    return table_of(columns, options, notes=dropped)
 
 
 def _numbers(frame: "Frame", names: list[str]) -> Matrix | None:
@@ -153,12 +202,15 @@ def _numbers(frame: "Frame", names: list[str]) -> Matrix | None:
 
 
 def _refuse_frame_options(
-    id_column: str | None, features: str | Sequence[str], types: Mapping[str, str] | None
+    id_column: str | None, features: str | Sequence[str], types: Mapping[str, object] | None
 ) -> None:
     if id_column is not None:
         raise ValueError("id_column needs a frame; for an array give ids=[...]")
     if not isinstance(features, str) or types:
-        raise ValueError("features and types name columns of a frame; the pool is an array")
+        raise ValueError(
+            "features, types, same and units name columns of a frame, and the pool is an array: "
+            "give a frame, or leave them out"
+        )
 
 
 def _undeclared(

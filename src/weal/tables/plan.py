@@ -72,6 +72,11 @@ class TablePlan:
         """Names of the d inputs."""
         return [name for column in self.columns for name in column.inputs]
 
+    @property
+    def units(self) -> dict[str, str]:
+        """The units of columns of numbers, where there are some."""
+        return {column.name: column.unit for column in self.columns if column.unit}
+
     def describe(self) -> str:
         """The number of columns of each kind, in one line.
 

@@ -62,9 +62,8 @@ def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
                 given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
             table = read_table(path, _options(given), leave_out=True)
         made, problem = _read(path, given)
-    except TooLarge:
-        raise
     except ValueError as error:  # another sheet or header line may help
+        _refuse_too_large(error)
         given = {"id": "", "target": "", **given}
         problem = _problem(error)
     if made:
@@ -111,9 +110,8 @@ def look_more(context: JobContext, given: Arguments, progress: Progress) -> dict
             made = read_more(ledger, path, options)
             _refuse_known_ids(campaign, made.table, ledger.id_column)
             notes = [*made.notes, *campaign.far_inputs(made)]
-    except TooLarge:
-        raise
     except ValueError as error:
+        _refuse_too_large(error)
         problem = error.for_page() if isinstance(error, TableError) else str(error)
         return {**shown, "rows": 0, "notes": [], "problem": problem}
     notes = [note.replace(path.name, "this file") for note in notes]
@@ -144,6 +142,12 @@ def _without_path(path: Path) -> Iterator[None]:
         raise
     except ValueError as error:
         raise ValueError(str(error).replace(str(path), "this file")) from error
+
+
+def _refuse_too_large(error: ValueError) -> None:
+    """Raise the error of a file beyond the limits again: no choice of a sheet helps."""
+    if isinstance(error, TooLarge) or isinstance(error.__cause__, TooLarge):
+        raise error
 
 
 def _options(given: Arguments) -> TableOptions:
@@ -269,9 +273,8 @@ def preview(context: JobContext, given: Arguments, progress: Progress) -> dict[s
     campaign, path = context.campaign(given["name"]), upload(context, given)
     try:
         found = campaign.preview(path, **_import_arguments(given))
-    except TooLarge:
-        raise
     except ValueError as error:  # another sheet or header line may help
+        _refuse_too_large(error)
         found = ResultsImport(given["called"], (), (str(error),))
     shown = _import_to_json(found, given, kept=False)
     named = [campaign.read_ledger().id_column]
