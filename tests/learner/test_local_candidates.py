@@ -221,7 +221,7 @@ def test_costs_of_candidates_that_are_added_and_of_learners_that_are_saved(tmp_p
 @pytest.mark.parametrize(
     ("cost", "words"),
     [
-        (lambda x: 0.0, "the cost of 0 is 0.0; a cost is a number above 0"),
+        (lambda x: 0.0, "the cost of 0 is 0.0; write a number above 0"),
         (lambda x: -1, "above 0"),
         (lambda x: float("nan"), "above 0"),
         (lambda x: float("inf"), "above 0"),
