@@ -54,6 +54,7 @@ from weal.learner.label_entry import (
 )
 from weal.learner.labels import Label, Labels, pairs, several
 from weal.learner.memory_candidates import measured_quantities, read_candidates
+from weal.learner.oracle import Oracle
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.predictions import write_predictions
 from weal.learner.posterior_cache import PosteriorCache
@@ -1243,8 +1244,11 @@ class ActiveLearner(LearnerView):
         n: int,
         *,
         batch: int | None = None,
+        workers: int = 1,
+        timeout: float | None = None,
         by_id: bool = False,
         on_failure: str = "raise",
+        max_cost: float | None = None,
         callback: Callable[[Any, Hashable, float], object] | None = None,
         goal: Goal | str | float | None = None,
         until: Until | str | None = None,
@@ -1266,12 +1270,23 @@ class ActiveLearner(LearnerView):
             How many labels at the most.
         batch : int or None
             How many points the oracle gets at once; None: one, by itself.
+        workers : int
+            How many points are measured at the same time, each by a call of the oracle in a thread
+            of its own. Labels are told as they come.
+        timeout : float or None
+            Seconds within which the oracle gives a label; a point that takes longer, or that ends
+            the process, has failed. The oracle then runs in processes, and must be a function at
+            the top of a module.
         by_id : bool
             Whether the oracle gets ids in place of rows.
-        on_failure : {"raise", "skip"}
-            What happens where the oracle raises or gives NaN: the run ends with the error; or the
-            point is skipped, listed in `failures` of what is returned, and counted among the n (of
-            a batch that raises, all are).
+        on_failure : {"raise", "skip", "fail"}
+            What happens where the oracle raises, gives NaN or exceeds `timeout`: the run ends with
+            the error; the point is skipped; or it is told as failed, so that points like it are
+            asked less (`fail`). The last two list it in `failures` of what is returned, and count
+            it among the n (of a batch that raises, all are).
+        max_cost : float or None
+            The run ends for "cost" before a point whose cost no longer fits; in units of the `cost`
+            of the pool, else each point costs 1.
         callback : function or None
             Called with learner, id and label after every label.
         goal : Goal, str, float or None
@@ -1295,13 +1310,15 @@ class ActiveLearner(LearnerView):
         Returns
         -------
         Run
-            Why it ended (`reason`: "budget", "target", "no gain", "exhausted" or "interrupted"),
-            how many labels were told, the predicted error, and what failed.
+            Why it ended (`reason`: "budget", "cost", "target", "no gain", "exhausted" or
+            "interrupted"), how many labels were told, the predicted error, what failed, and the
+            cost.
 
         Raises
         ------
         ValueError
-            Where an argument is wrong, or the oracle gives no finite number.
+            Where an argument is wrong, the oracle gives no finite number, or it cannot be sent to
+            a process.
 
         Examples
         --------
@@ -1312,7 +1329,7 @@ class ActiveLearner(LearnerView):
         >>> run.reason, run.labels < 40
         ('target', True)
         """
-        measures = run.Oracle(oracle, by_id, batch, on_failure)
+        measures = Oracle(oracle, by_id, batch, on_failure, workers, timeout)
         wanted, stop = run.goal_and_condition(goal, until, target_error)
         if wanted is not None:
             self.change_goal(wanted)
@@ -1322,8 +1339,8 @@ class ActiveLearner(LearnerView):
 
             return remaining_gain(learner.state, self._beliefs)
 
-        limits = run.RunLimits(stop, patience, least_gain, remaining)
-        return run.run(self, measures, n, callback, limits, progress)
+        limits = run.RunLimits(stop, patience, least_gain, remaining, max_cost)
+        return run.run(run.LearnerSubject(self), measures, n, callback, limits, progress)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None) -> Self:

@@ -6,28 +6,38 @@ oracle raises, or returns no finite number, is skipped, and the run continues.
 
 With `batch` the oracle gets a list and returns as many labels, or yields them one by one; each is
 then told at once. Candidates of a broken batch that were not measured may be asked again.
+
+With `workers` or `timeout` several candidates are measured at the same time (`workers`). Labels
+are told in the order in which they come, by this thread alone; each later candidate is chosen as
+if those under way had come out as expected. The end of a run waits for the candidates under way;
+Ctrl-C gives them up and keeps every label that has come.
+
+With a budget a candidate is measured only if its cost still fits; else the run ends for "cost".
 """
 
+import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from numbers import Integral
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Protocol
 
 from weal.errors import Exhausted
 from weal.goals.grammar import error_of, goal_and_until, parse_goal
 from weal.goals.protocol import Goal
 from weal.goals.until import Until, until_error
+from weal.learner.oracle import Oracle, failure_reason
+from weal.learner.workers import OracleError, Workers, check_workers, make_workers
 from weal.model.checks import check_count
 from weal.progress import progress_bar
 
 if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
 
-ON_FAILURE = ("raise", "skip")
+POLL_SECONDS = 0.2  # between looks at Ctrl-C
+COST_ROUNDING = 1e-9  # share of the budget by which costs may exceed it
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +50,17 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The result of a run; it ends by budget, target, no gain, exhaustion or an interrupt.
+    """The result of a run; it ends by budget, cost, target, no gain, exhaustion or an interrupt.
 
-    "target" is the stop condition: an error, a number of labels, or a label that is good enough.
+    "budget" is the number of labels, "cost" what they may cost. "target" is the stop condition: an
+    error, a number of labels, or a label that is good enough.
     """
 
     reason: str
     labels: int  # told in this run
     predicted_error: float  # root mean square over the pool, by the model itself
-    failures: tuple[Failure, ...] = ()  # points that were skipped
+    failures: tuple[Failure, ...] = ()  # points that could not be measured
+    cost: float = 0.0  # of labels and failures of this run; each costs 1 unless the pool says more
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,7 @@ class RunLimits:
     patience: int | None = None
     least_gain: float = 0.01
     remaining: Callable[["ActiveLearner"], float | None] | None = None  # `best_rows`
+    max_cost: float | None = None  # of labels and failures of this run
 
 
 def goal_and_condition(
@@ -80,146 +93,271 @@ def goal_and_condition(
     return None if is_error else wanted, stop
 
 
+class RunSubject(Protocol):
+    """A learner or a campaign, as a run sees it."""
+
+    @property
+    def owner(self) -> object:
+        """The first argument of a callback."""
+
+    def learner(self) -> "ActiveLearner":
+        """The learner after all labels."""
+
+    def ask(self, n: int, more: bool) -> list[Hashable]:
+        """At most n ids to measure next; Exhausted where none is left.
+
+        With `more`, those that were asked and have no label yet are not among them.
+        """
+
+    def row(self, name: Hashable) -> object:
+        """The row of an id."""
+
+    def tell(self, name: Hashable, label: object) -> None:
+        """Tell a label."""
+
+    def fail(self, name: Hashable, why: str, how: str) -> None:
+        """Skip a point that could not be measured, or say that it failed (`how`)."""
+
+    def release(self, names: Sequence[Hashable]) -> None:
+        """Allow points that were asked and not measured to be asked again."""
+
+
 @dataclass(frozen=True, slots=True)
-class Oracle:
-    """The function that measures, and how it is called."""
+class LearnerSubject:
+    """A run of a learner."""
 
-    measure: Callable[[Any], Any]
-    by_id: bool = False
-    batch: int | None = None  # points that it gets at once, in a list; None: one, by itself
-    on_failure: str = "raise"
+    owner: "ActiveLearner"
 
-    def __post_init__(self) -> None:
-        if self.batch is not None:
-            check_count(self.batch)
-        if self.on_failure not in ON_FAILURE:
-            raise ValueError(f"on_failure is {self.on_failure!r}; it is 'raise' or 'skip'")
+    def learner(self) -> "ActiveLearner":
+        """The learner itself."""
+        return self.owner
 
-    def results(
-        self, rows: Sequence[Any], names: Sequence[Hashable]
-    ) -> Iterator[tuple[Hashable, Any]]:
-        """Ids with their labels or `OracleError`, as they come; fewer if the oracle stops early."""
+    def ask(self, n: int, more: bool) -> list[Hashable]:
+        """At most n ids; see `RunSubject`."""
+        state = self.owner.state
+        there = (0 if more else len(state.batch)) + int(state.free().sum())
+        return list(self.owner.ask(max(min(n, there), 1), more=more))
+
+    def row(self, name: Hashable) -> object:
+        """The row of an id."""
+        return self.owner.candidates.row(name)
+
+    def tell(self, name: Hashable, label: Any) -> None:
+        """Tell a label."""
+        self.owner.tell(name, label)
+
+    def fail(self, name: Hashable, why: str, how: str) -> None:
+        """Skip a point, or say that it failed."""
+        self.owner.fail(name, accident=how == "skip")
+
+    def release(self, names: Sequence[Hashable]) -> None:
+        """Allow points to be asked again."""
+        self.owner.release(names)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What a run has done so far."""
+
+    subject: RunSubject
+    oracle: Oracle
+    budget: int
+    limits: RunLimits
+    callback: Callable[[Any, Hashable, float], object] | None
+    advance: Callable[[float], None]
+    errors: list[float] = field(default_factory=list)
+    gains: list[float] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    told: int = 0
+    spent: float = 0.0
+    reason: str = ""
+
+    @property
+    def left(self) -> int:
+        """Points that may still be measured."""
+        return self.budget - len(self.errors) - len(self.failures)
+
+    def affordable(self, names: Sequence[Hashable], committed: float = 0.0) -> list[Hashable]:
+        """The first of these whose costs fit the budget; the others are released."""
+        most = self.limits.max_cost
+        if most is None:
+            return list(names)
+        total = self.spent + committed
+        for n, name in enumerate(names):
+            total += cost_of(self.subject.learner(), name)
+            if total > most * (1.0 + COST_ROUNDING):
+                self.subject.release(names[n:])
+                self.reason = self.reason or "cost"
+                return list(names[:n])
+        return list(names)
+
+    def take(self, name: Hashable, label: Any) -> bool:
+        """Tell a label, or note a failure; raises it where the oracle says so."""
+        self.spent += cost_of(self.subject.learner(), name)
         try:
-            found = self.measure(rows[0] if self.batch is None else list(rows))
-        except Exception as error:  # noqa: BLE001  raised again, or reported, by who asked
-            yield from ((name, OracleError(error)) for name in names)
-            return
-        if self.batch is None:
-            yield names[0], found
-        elif isinstance(found, Iterator):
-            yield from _in_turn(found, names)
-        else:
-            yield from zip(names, _as_many(found, len(names)), strict=True)
+            if isinstance(label, OracleError):
+                raise label.error
+            self.subject.tell(name, label)
+            self.told += 1
+        except Exception as error:
+            if self.oracle.on_failure == "raise":
+                raise
+            self.subject.fail(name, failure_reason(error), self.oracle.on_failure)
+            self.failures.append(Failure(name, failure_reason(error)))
+            self.advance(float("nan"))
+            return False
+        return True
 
-
-@dataclass(frozen=True, slots=True)
-class OracleError:
-    """The error that an oracle raised, in place of a label."""
-
-    error: Exception
+    def follow(self, name: Hashable, label: Any) -> None:
+        """Call back after a label, and see whether the run ends."""
+        learner, limits = self.subject.learner(), self.limits
+        self.errors.append(learner.predicted_error())
+        self.advance(self.errors[-1])
+        if self.callback is not None:
+            self.callback(self.subject.owner, name, label)
+        if limits.patience is not None:
+            self.gains.append(_gain_left(learner, self.errors[-1], limits))
+        self.reason = self.reason or _reason(learner, self.errors, self.gains, limits)
 
 
 def run(
-    learner: "ActiveLearner", oracle: Oracle, n: int,
+    subject: RunSubject, oracle: Oracle, n: int,
     callback: Callable[[Any, Hashable, float], object] | None, limits: RunLimits,
     progress: bool | None,
 ) -> Run:  # fmt: skip
     """Measure up to n points with the oracle; the result says why it ended."""
-    budget, before = _budget(n, limits.patience), len(learner.labels)
-    errors, gains, failures = list[float](), list[float](), list[Failure]()
+    budget = _budget(n, limits.patience)
+    check_max_cost(limits.max_cost)
     with _bar(progress, budget) as advance:
+        done = _Progress(subject, oracle, budget, limits, callback, advance)
+        measure = _measure_concurrently if oracle.is_concurrent else _measure_in_turn
         try:
-            reason = "budget" if not budget else ""
-            while not reason:
-                left = budget - len(errors) - len(failures)
-                with closing(_measure_batch(learner, oracle, left, failures, advance)) as found:
-                    for name, label in found:
-                        errors.append(learner.predicted_error())
-                        advance(errors[-1])
-                        if callback is not None:
-                            callback(learner, name, label)
-                        if limits.patience is not None:
-                            gains.append(_gain_left(learner, errors[-1], limits))
-                        reason = reason or _reason(learner, errors, gains, limits)
-                if len(errors) + len(failures) >= budget:
-                    reason = reason or "budget"
+            if budget:
+                measure(done)
         except Exhausted:
-            reason = "exhausted"
+            done.reason = "exhausted"
         except KeyboardInterrupt:
-            reason = "interrupted"
-    told = len(learner.labels) - before
-    return Run(reason, told, learner.predicted_error(), tuple(failures))
+            done.reason = "interrupted"
+    error = subject.learner().predicted_error()
+    return Run(done.reason or "budget", done.told, error, tuple(done.failures), done.spent)
 
 
-def _measure_batch(
-    learner: "ActiveLearner", oracle: Oracle, left: int, failures: list[Failure],
-    advance: Callable[[float], None],
-) -> Generator[tuple[Hashable, Any], None, None]:  # fmt: skip
-    """Ask for a batch, measure it and tell its labels; yields ids and labels as they come."""
-    names = _ask_batch(learner, oracle.batch, left)
-    rows = names if oracle.by_id else [learner.candidates.row(name) for name in names]
-    done = 0
+def check_max_cost(given: float | None) -> None:
+    """Raise ValueError unless a limit of costs is None or a number above 0."""
+    is_number = isinstance(given, Real) and not isinstance(given, bool)
+    if given is not None and not (is_number and 0.0 < float(given) < float("inf")):
+        raise ValueError(f"max_cost is {given!r}; write a number above 0, in units of the cost")
+
+
+def cost_of(learner: "ActiveLearner", name: Hashable) -> float:
+    """The cost of a label; 1 where the pool has no costs."""
+    pool = learner.candidates
+    return 1.0 if pool.cost is None else float(pool.cost[pool.index[name]])
+
+
+def _measure_in_turn(done: _Progress) -> None:
+    """Measure one point, or batch, after another."""
+    while not done.reason and done.left > 0:
+        with closing(_measure_batch(done)) as found:
+            for _ in found:
+                pass
+
+
+def _measure_batch(done: _Progress) -> Generator[Hashable, None, None]:
+    """Ask for a batch, measure it and tell its labels; yields ids as they are done."""
+    subject, oracle = done.subject, done.oracle
+    wanted = 1 if oracle.batch is None else min(oracle.batch, done.left)
+    names = done.affordable(subject.ask(wanted, more=False))
+    if not names:
+        return
+    rows = names if oracle.by_id else [subject.row(name) for name in names]
+    count = 0
     try:
         for name, label in oracle.results(rows, names):
-            try:
-                _tell(learner, name, label)
-            except Exception as error:
-                if oracle.on_failure == "raise":
-                    raise
-                learner.skip(name)
-                failures.append(Failure(name, _why(error)))
-                advance(float("nan"))
-                done += 1
-                continue
-            done += 1
-            yield name, label
+            is_told = done.take(name, label)
+            count += 1
+            if is_told:
+                done.follow(name, label)
+            yield name
     finally:
-        if 0 < done < len(names):  # news came: the others would stay asked, and not come again
-            learner.release(names[done:])
+        if 0 < count < len(names):  # news came: the others would stay asked, and not come again
+            subject.release(names[count:])
 
 
-def _ask_batch(learner: "ActiveLearner", batch: int | None, left: int) -> list[Hashable]:
-    """The ids to measure next; fewer than a batch if no more are left."""
-    if batch is None:
-        return [learner.ask()]
-    wanted, state = min(batch, left), learner.state
-    there = len(state.batch) + int(state.free().sum())
-    return list(learner.ask(max(min(wanted, there), 1)))
+def _measure_concurrently(done: _Progress) -> None:
+    """Measure several points at the same time."""
+    oracle = done.oracle
+    size, timeout = check_workers(oracle.workers, oracle.timeout)
+    workers = make_workers(oracle.measure, size, timeout)
+    queue, out, error = list[Hashable](), dict[Hashable, float](), None
+    try:
+        with _interrupts() as interrupted:
+            queue += done.subject.ask(min(size, done.left), more=False)
+            while not interrupted():
+                error = error or _start(done, workers, queue, out)
+                if not out:
+                    break
+                error = _take_results(done, workers.wait(POLL_SECONDS), out) or error
+            if interrupted():
+                error = _take_results(done, workers.wait(0.0), out) or error
+                done.reason = "interrupted"
+    finally:
+        workers.close()
+        if left := [*out, *queue]:
+            done.subject.release(left)
+    if error is not None:
+        raise error
 
 
-def _tell(learner: "ActiveLearner", name: Hashable, label: float | OracleError) -> None:
-    if isinstance(label, OracleError):
-        raise label.error
-    learner.tell(name, label)
-
-
-def _why(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _in_turn(found: Iterator[Any], names: Sequence[Hashable]) -> Iterator[tuple[Hashable, Any]]:
-    """Labels that an oracle yields; it ends at the first error."""
-    for n, name in enumerate(names):
+def _start(
+    done: _Progress, workers: Workers, queue: list[Hashable], out: dict[Hashable, float]
+) -> Exception | None:
+    """Give points to the free workers, while the run goes on."""
+    while not done.reason and len(out) < workers.size and done.left > len(out):
         try:
-            label = next(found)
-        except StopIteration:
-            few = f"the oracle yielded {n} labels for {len(names)} points; it needs as many"
-            raise ValueError(few) from None
-        except Exception as error:  # noqa: BLE001  as above
-            yield name, OracleError(error)
-            return
-        yield name, label
+            names = [queue.pop(0)] if queue else done.subject.ask(1, more=True)
+        except Exhausted as error:
+            return error
+        for name in done.affordable(names, sum(out.values())):
+            out[name] = cost_of(done.subject.learner(), name)
+            workers.start(name, name if done.oracle.by_id else done.subject.row(name))
+    return None
 
 
-def _as_many(found: Any, n: int) -> list[Any]:
-    """The labels of a batch as a list; ValueError unless there are n."""
-    if isinstance(found, str) or not hasattr(found, "__len__") or np.ndim(found) != 1:
-        raise ValueError(f"the oracle of a batch returned {found!r}; it needs a list of labels")
-    if len(found) != n:
-        raise ValueError(
-            f"the oracle returned {len(found)} labels for {n} points; it needs as many"
-        )
-    return list(found)
+def _take_results(
+    done: _Progress, found: Sequence[tuple[Hashable, Any]], out: dict[Hashable, float]
+) -> Exception | None:
+    """Tell the labels that came; the first error, where the oracle says to raise it."""
+    first: Exception | None = None
+    for name, label in found:
+        try:
+            if done.take(name, label):
+                done.follow(name, label)
+        except Exception as error:  # noqa: BLE001  raised once the others are told
+            first = first or error
+            done.subject.release([name])
+        out.pop(name)
+    return first
+
+
+@contextmanager
+def _interrupts() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was pressed; the second time it raises KeyboardInterrupt as ever."""
+    pressed = list[int]()
+
+    def note(number: int, _: object) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _budget(n: int, patience: int | None) -> int:
