@@ -21,7 +21,7 @@ def test_the_recipe_runs_and_learns(capsys):
         names[name] for name in ("weal", "learner", "conversion", "safe")
     )
     assert capsys.readouterr().out.splitlines()[1] == "budget 30 ()"
-    assert len(learner.labels) == 70
+    assert len(learner.labels) == 82
     assert len(learner.candidates) == 800
     assert all(safe(learner.candidates.row(name)) for name in learner.candidates.ids)
     test = weal.box(names["inputs"], n=500, constraint=safe, seed=99)

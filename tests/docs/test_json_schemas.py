@@ -95,10 +95,13 @@ def validated(tmp_path, monkeypatch):
 
 def refine_box(validated):
     Path("box.toml").write_text("constraints = ['x + y <= 1']\n[inputs]\nx = [0, 1]\ny = [0, 1]\n")
-    validated("new", "box", "--box", "box.toml", "--rows", "20", "--n-start", "3")
+    validated("new", "box", "--box", "box.toml", "--rows", "20", "--n-start", "3",
+              "--budget", "3")  # fmt: skip
     for n, row in enumerate(validated("ask", "box", "-n", "4")):
         validated("tell", "box", row["id"], str(n))
     validated("refine", "box", "-n", "3")
+    assert validated("status", "box")["spending"]["spent"] == 4
+    validated("settings", "box", "--budget", "none")
     validated("log", "box")
 
 

@@ -25,5 +25,7 @@ Read in this order:
     contradiction_report  labels that contradict the others
     status                progress and advice; status_text: as text; status_cache: kept in the store
     model_status          error estimates, coverage, noise, experts and inputs
+    budget                what labels have cost, and what they may cost
+    run                   ask, measure with an oracle, tell, as events
     plots                 figures
 """

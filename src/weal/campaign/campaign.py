@@ -12,7 +12,7 @@ nor a model, and this module imports no numerics. `open_campaign` opens a campai
 import getpass
 import os
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from weal.diagnostics.suspects import Suspect
     from weal.goals.protocol import Goal
     from weal.goals.until import Until
+    from weal.learner.run import Run
     from weal.plots.axes import Plots
     from weal.tables.table_options import TableOptions
 
@@ -616,6 +617,10 @@ class Campaign(CampaignLog):
         from weal.campaign.suggestions import ask
 
         ids = ask(self, self.read_ledger(), n, by or self.who, lease, check, key, repeats=repeats)
+        if self.last_ledger.settings.get("budget") is not None:
+            from weal.campaign.budget import beyond_budget
+
+            _warn(beyond_budget(self.replay_session(), self.store.now()))
         return ids[0] if n is None else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
@@ -1119,6 +1124,80 @@ class Campaign(CampaignLog):
 
         return refine(self.read_session(), n, by or self.who)
 
+    def run(
+        self,
+        oracle: Callable[[Any], Any],
+        n: int,
+        *,
+        workers: int = 1,
+        timeout: float | None = None,
+        by_id: bool = False,
+        on_failure: str = "raise",
+        until: "Until | str | None" = None,
+        max_cost: float | None = None,
+        by: str | None = None,
+        callback: Callable[[Any, Hashable, float], object] | None = None,
+        progress: bool | None = None,
+    ) -> "Run":
+        """Ask, measure with `oracle`, and tell, up to n times; every label is in the store at once.
+
+        Ctrl-C, or an oracle that raises, loses no label. Rows that were asked and not measured are
+        given back. The run ends before the budget of the campaign is exceeded.
+
+        Parameters
+        ----------
+        oracle : function
+            Gets the row of a candidate as a dict, and returns its label.
+        n : int
+            How many labels at the most.
+        workers : int
+            How many rows are measured at the same time, each by a call of the oracle in a thread.
+        timeout : float or None
+            Seconds within which the oracle gives a label; as in `ActiveLearner.run`.
+        by_id : bool
+            Whether the oracle gets ids in place of rows.
+        on_failure : {"raise", "skip", "fail"}
+            What happens where the oracle raises, gives NaN or exceeds `timeout`: the run ends with
+            the error; the row is skipped, or told as failed, with the error as its note.
+        until : Until, str or None
+            The run ends when this is met; None: as the campaign's settings say.
+        max_cost : float or None
+            The run ends for "cost" before a row whose cost no longer fits; None: as far as the
+            budget of the campaign allows.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        callback : function or None
+            Called with campaign, id and label after every label.
+        progress : bool or None
+            Whether a bar is drawn on standard error; None: where that is a terminal.
+
+        Returns
+        -------
+        Run
+            As of `ActiveLearner.run`.
+
+        Raises
+        ------
+        ValueError
+            Where an argument is wrong, the oracle gives no label, or it cannot be sent to a
+            process.
+
+        Examples
+        --------
+        >>> import weal
+        >>> pool = weal.box({"x": (0, 1), "y": (0, 1)}, n=50, constraint="x + y <= 1")
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann", budget=12)
+        >>> run = campaign.run(lambda row: row["x"] * row["y"], 20, workers=2)
+        >>> run.reason, run.labels
+        ('cost', 12)
+        """
+        from weal.campaign.run import run_campaign
+        from weal.learner.oracle import Oracle
+
+        measures = Oracle(oracle, by_id, None, on_failure, workers, timeout)
+        who = by or self.who
+        return run_campaign(self, measures, n, who, until, max_cost, callback, progress)
+
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
         """Hide the campaign from lists, or show it again; nothing is deleted.
 
@@ -1144,7 +1223,8 @@ class Campaign(CampaignLog):
             acquisition (a name, or a list of names), goal ("learn", or a list of two), subject_to
             (["purity >= 95"]; [] for none), weights ({"purity": 2}), until ("error < 6", or
             None), lease ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be
-            wrong), repeats (whether a measured row may be asked again).
+            wrong), repeats (whether a measured row may be asked again), budget (what labels may
+            cost, or None).
 
         Raises
         ------
@@ -1255,7 +1335,8 @@ def open_campaign(
         Called with what is being done, how many rows are done, and of how many.
     **settings
         Of a new campaign: acquisition, lease ("7d"), goal ("learn"), until ("error < 6"), n_start,
-        seed, warp, outliers, cost (a column: what is gained by a label is divided by it).
+        seed, warp, outliers, cost (a column: what is gained by a label is divided by it), budget
+        (what all labels may cost, in units of that column; without one, their number).
 
     Returns
     -------

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 WEEK_SECONDS = 7 * 24 * 3600.0
 DEFAULTS: dict[str, Any] = {
     "acquisition": "auto",  # a name, or a list of names
+    "budget": None,  # what labels may cost, in units of the cost column, else of labels
     "cost": None,  # column with what a label costs: scores are divided by it
     "goal": "learn",  # what the labels are for, as text
     "lease": WEEK_SECONDS,  # seconds for which a row is out with who asked for it
@@ -28,6 +29,7 @@ DEFAULTS: dict[str, Any] = {
 GOAL_PARTS = ("subject_to", "weights")  # that become part of the goal
 FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows from these
 SEED_LIMIT = 2**32  # scikit-learn takes no others
+MAX_BUDGET = 1e300
 MAX_N_START = 10**6  # before there is a model: more than any campaign has
 _LEASE = re.compile(
     r"(?i)([0-9.eE+]+)\s*(s|m|h|d|w)(?:ec|ecs|in|ins|inutes?|r|rs|ours?|ays?|eeks?)?"
@@ -220,6 +222,21 @@ def _cost(value: object) -> str | None:
     return value
 
 
+def _budget(value: object) -> float | None:
+    if isinstance(value, str):
+        from weal.tables.cells import read_typed_number
+
+        if value.strip().lower() in ("", "none"):
+            return None
+        value = read_typed_number(value, "budget", decimal_comma=False)
+    if value is not None and not _is_positive(value, MAX_BUDGET):
+        raise ValueError(
+            f"budget is {_format_value(value)}; write a number above 0, in units of the cost "
+            "column, or none"
+        )
+    return None if value is None else float(value)
+
+
 def _until(value: object) -> str | None:
     from weal.goals.grammar import parse_until
 
@@ -281,6 +298,7 @@ def _truth(name: str, value: object) -> bool:
 
 _CHECKS: dict[str, Callable[[object], object]] = {
     "acquisition": _acquisition,
+    "budget": _budget,
     "cost": _cost,
     "goal": _as_it_is,  # `_goal` has checked it
     "lease": seconds,

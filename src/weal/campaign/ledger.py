@@ -111,6 +111,7 @@ class Ledger:
     plan: dict[str, Any] = field(default_factory=dict)
     box: dict[str, Any] | None = None  # that candidates were drawn in (`tables.design_file`)
     earlier: tuple["EarlierBody", ...] = ()  # labels of an earlier campaign
+    begun: datetime | None = None  # when it was created, with the labels of its first table
     id_column: str = ""
     numbered: bool = False  # whether ids are the numbers of rows
     rows: int = 0  # candidates
@@ -198,6 +199,7 @@ def _apply_created(ledger: Ledger, event: Event) -> Ledger:
         plan=body["plan"],
         box=body.get("box"),
         earlier=tuple(body.get("earlier", ())),
+        begun=event.time,
         quantities={one.name: QuantityLedger(one) for one in quantities_of(event)},
         id_column=body["id"],
         numbered=bool(body.get("numbered", False)),

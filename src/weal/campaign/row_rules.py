@@ -232,6 +232,18 @@ def decide_withdrawals(
     ]
 
 
+def decide_release(tx: Transaction, ids: Sequence[str], who: str, note: str) -> list[Draft]:
+    """Events that end the leases that this person has of these rows; labels stay."""
+    now = check_ids(tx, ids)
+    held = {one.id for one in now.open_leases(tx.now) if one.who == who}
+    first = now.first_quantity
+    return [
+        _withdrawal(first, name, who, note, labels=[] if now.is_labelled(name) else None)
+        for name in ids
+        if name in held
+    ]
+
+
 def _withdraw_quantity(
     now: Ledger, ids: Sequence[str], who: str, note: str | None, quantity: str
 ) -> list[Draft]:

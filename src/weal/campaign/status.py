@@ -19,6 +19,7 @@ import numpy as np
 
 from weal import text
 from weal.campaign import status_text
+from weal.campaign.budget import Spending, spending
 from weal.campaign.contradiction_report import find_contradictions
 from weal.campaign.goal_report import set_progress
 from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
@@ -140,6 +141,7 @@ class Status:
     quantities: tuple[QuantityStatus, ...] = ()
     failures: FailureStatus | None = None  # None: no run has failed
     waiting: tuple[WaitingRow, ...] = ()  # rows with labels of some quantities
+    spending: Spending | None = None  # beside the budget; None: there is none
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON values; labels that no model can take are under "aside"."""
@@ -202,6 +204,7 @@ def status(
     known = replace(known, members=members)
     out, lapsed = rows_out(ledger, now)
     view = session.view(lead.parts()[0].name)
+    costs = spending(session, now)
     n = comparison_size(view, session.beliefs.model(view)) if course else None
     plain = len(names) == 1 and not lead.words
     every = () if plain else _every_quantity(session, lead, first, progress)
@@ -224,7 +227,7 @@ def status(
         beliefs=first.beliefs,
         sampled=SAMPLE_CANDIDATES if ledger.rows > MAX_CANDIDATES_WITHOUT_SAMPLE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
-        advice=_advice(aim, stop, known, left, ledger),
+        advice=_advice(aim, stop, known, left, ledger, costs),
         stopping=_stopping_lines(aim, stop, known, first.beliefs, every),
         suspects=first.suspects,
         other_units=first.other_units,
@@ -238,6 +241,7 @@ def status(
         quantities=every,
         failures=failure_status(session),
         waiting=() if plain else waiting_rows(ledger),
+        spending=costs,
     )
 
 
@@ -391,8 +395,16 @@ def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
     return coverage(sum(inside), len(inside)) if inside else None
 
 
-def _advice(goal: Goal, until: Until | None, known: GoalProgress, left: int, ledger: Ledger) -> str:
+def _advice(
+    goal: Goal, until: Until | None, known: GoalProgress, left: int, ledger: Ledger,
+    costs: Spending | None,
+) -> str:  # fmt: skip
     missing = known.missing
+    if costs is not None and costs.is_used_up:
+        return (
+            f"Stop: the budget is used up, {costs.text}. `weal settings {quote(ledger.name)} "
+            "--budget NUMBER` raises it."
+        )
     if left <= 0:
         return "All candidates are labelled: there is nothing left to ask."
     if missing > left:

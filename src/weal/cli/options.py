@@ -34,6 +34,7 @@ class Settings(TypedDict, total=False):
     subject_to: tuple[str, ...]
     weight: tuple[str, ...]
     until: str | None
+    budget: str | None
     cost: str | None
     outliers: bool | None
     repeats: bool | None
@@ -102,6 +103,12 @@ note = click.option("--note", metavar="TEXT", help="A note to store with it.")
 lease = click.option("--lease", metavar="TIME", help="How long rows stay reserved: 12h, 3d, 2w.")
 acquisition = click.option(
     "--acquisition", metavar="NAME", help="Acquisition function, or several separated by commas."
+)
+budget = click.option(
+    "--budget",
+    metavar="NUMBER",
+    help="What labels may cost in all, in units of the cost column, else their number; none: no "
+    "limit.",
 )
 outliers = click.option(
     "--outliers/--no-outliers",

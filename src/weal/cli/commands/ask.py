@@ -245,7 +245,10 @@ def ask(
             report_leases(campaign, own, ids, rows, key)
         session = campaign.replay_session()
         inputs, quantities = _inputs(session.ledger.plan), session.state.measured
-        for note in (*session.beliefs.notes, *_doubts(session)):
+        from weal.campaign.budget import beyond_budget
+
+        costs = beyond_budget(session, campaign.store.now())
+        for note in (*session.beliefs.notes, *_doubts(session), *costs):
             say(note)
         if to is not None and rows:
             _write_worksheet(campaign, rows, to, force)

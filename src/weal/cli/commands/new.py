@@ -93,6 +93,7 @@ class NewOptions(TableWords, Settings):
         metavar="COLUMN",
         help="Cost of a label: scores are divided by it (not random, igs, bald and entropies).",
     ),
+    line.budget,
     line.outliers,
     line.repeats,
     line.warp,

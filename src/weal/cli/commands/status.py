@@ -129,7 +129,7 @@ def export(
 @with_parameters(
     *(line.name, line.lease, line.acquisition, line.goal, line.subject_to, line.weight),
     line.until,
-    *(line.outliers, line.repeats, line.warp, line.by),
+    *(line.budget, line.outliers, line.repeats, line.warp, line.by),
 )
 def settings(
     name: str, by: str | None, store: str | None, as_json: bool, **changes: Unpack[Settings]
