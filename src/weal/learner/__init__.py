@@ -15,6 +15,8 @@ candidate_sample    the candidates that one ask compares, of very large pools
 choosing            the next query, and batches
 local_candidates    new candidates near the best ones (`refine`)
 frames              a learner as tables and text
+workers             threads and processes that call an oracle
+oracle              the function that measures, and how it is called
 run                 a loop over a callable oracle
 pools/              scores and posteriors of all candidates
 """
