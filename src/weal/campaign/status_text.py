@@ -147,8 +147,7 @@ def _progress_lines(status: "Status") -> list[str]:
         found.append(f"  lapsed           {len(status.lapsed)}: {some(map(_out, status.lapsed))}")
     if status.skipped:
         found.append(f"  skipped          {status.skipped}")
-    if status.spending:
-        found.append(f"  budget           {status.spending.text}")
+    found += [f"  budget           {one.text}" for one in (status.spending,) if one]
     found += [f"  left aside       {name}: {why}" for name, why in status.unusable.items()]
     if status.choice:
         found.append(f"  choice           {status.choice}")
