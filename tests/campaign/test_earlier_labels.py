@@ -89,3 +89,12 @@ def test_the_shell_says_what_is_known(earlier, tmp_path):
     )  # fmt: skip
     assert found.code in (0, None), found.err
     assert "120 labels of first: yield (first)" in found.out + found.err
+
+
+def test_status_names_the_source(earlier):
+    store, _ = earlier
+    rows = table(2)
+    with weal.open_campaign("second", store, pool=rows, id_column="sample", like="first") as found:
+        for row in rows[:20].itertuples():
+            found.tell(row.sample, truth(row))
+        assert "source         yield (first): its predictions" in str(found.status())

@@ -73,6 +73,7 @@ class ModelStatus:
     left_out_over: int  # labels that stand for all in leave-one-out
     left_out_error: float | None  # standard error of it; None: all labels are looked at
     expected_error: float | None  # the same of the expected error, by its candidates
+    source: str | None = None  # the quantity whose predictions are an input
 
 
 def model_status(
@@ -110,7 +111,15 @@ def model_status(
         left_out_over=len(inside),
         left_out_error=course.now.left_out_error,
         expected_error=_expected_error(session, model),
+        source=_source(session, quantity, model),
     )
+
+
+def _source(session: Session, quantity: str, model: Model) -> str | None:
+    """The quantity whose predictions are an input of the model; None: none helps."""
+    selection = session.view(quantity).selection
+    source = None if selection is None else selection.source
+    return source.part if source is not None and model.scaling.source is not None else None
 
 
 def _expected_error(session: Session, model: Model) -> float | None:

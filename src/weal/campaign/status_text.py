@@ -244,6 +244,10 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
         f"  inputs         {_inputs(beliefs.inputs)}",
         f"  noise          about {number(beliefs.noise, 2)} (one standard deviation)",
     ]
+    if beliefs.source is not None:
+        found.append(
+            f"  source         {beliefs.source}: its predictions are an input, which helps"
+        )
     found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
     weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
     if len(weighed) > 1 and chosen:

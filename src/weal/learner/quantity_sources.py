@@ -29,6 +29,7 @@ from weal.model.training import TrainedEnsemble
 from weal.quantities.kinds import WORKED
 
 LABELS_OF_SOURCE = 2  # times as many as the other part has
+LABELS_TO_STAY = 1.5  # times as many, from which a source stays: else each label might change it
 MIN_LABELS = 8  # of the other part: of fewer, leave-one-out says little
 
 
@@ -81,14 +82,16 @@ def with_selected_sources(state: State) -> State:
 
 def _find_source(state: State, part: QuantityState) -> SourcePoint | None:
     """The part with the most labels that can be the source of another."""
-    least = LABELS_OF_SOURCE * len(part.labels)
-    if len(part.labels) < MIN_LABELS:
+    t = len(part.labels)
+    if t < MIN_LABELS or part.selection is None:
         return None
+    now = None if part.selection.source is None else part.selection.source.part
     able = [
         SourcePoint(name, one.selection)
         for name, one in state.quantities.items()
-        if name != WORKED and one.selection is not None and len(one.labels) >= least
-    ]
+        if name != WORKED and one.selection is not None
+        and len(one.labels) >= t * (LABELS_TO_STAY if name == now else LABELS_OF_SOURCE)
+    ]  # fmt: skip
     return max(able, key=lambda one: len(state.quantities[one.part].labels), default=None)
 
 
