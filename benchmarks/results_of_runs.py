@@ -203,7 +203,7 @@ def run_models(task: ClassTask, seed: int) -> Iterator[dict[str, Any]]:
             p = method(task, task.X[order[:n]], task.codes[order[:n]], x)
             scores = class_scores(held(p), seen)
             yield {
-                **{"task": task.name, "kind": task.kind, "seed": seed, "labels": n},
+                **{"task": task.name, "kind": task.kind, "realisation": seed, "labels": n},
                 **{"method": name, "log_loss": scores.log_loss, "accuracy": scores.accuracy},
                 **{"off": scores.calibration_error, "s": time.perf_counter() - start},
             }
@@ -219,7 +219,7 @@ def run_choice(task: ClassTask, seed: int) -> Iterator[dict[str, Any]]:
             break
     for name in ("bald", "random"):
         accuracy, loss = np.array(list(_curve(task, pool, test[:TEST_ROWS], name))).mean(axis=0)
-        found = {"task": task.name, "seed": seed, "method": name, "labels": CHOSEN}
+        found = {"task": task.name, "realisation": seed, "method": name, "labels": CHOSEN}
         yield {**found, "accuracy": accuracy, "log_loss": loss}
 
 
@@ -258,7 +258,7 @@ def finished(path: Path | None) -> dict[tuple[str, int], list[dict[str, Any]]]:
     if path is not None and path.is_file():
         for line in path.read_text("utf-8").splitlines():
             rows = json.loads(line)
-            found[rows[0]["task"], rows[0]["seed"]] = rows
+            found[rows[0]["task"], rows[0]["realisation"]] = rows
     return found
 
 

@@ -119,6 +119,7 @@ ABOUT = {
     "choice": ("Does choosing pay?", "The default beside random choice, other functions, batches"),
     "labels": ("Real labels", "Wrong ones, noisy ones, intervals, thousands of them"),
     "goals": ("Searching a pool", "The best rows, all rows above a level, beside BoTorch"),
+    "classes": ("Pass or fail, classes, grades", "Probabilities beside peers; BALD beside random"),
     "tables": (
         "Real tables",
         "Beside a GP, a forest and ridge regression, on public tables",
@@ -135,7 +136,7 @@ ON = {
     "choice": "choice", "real": "labels", "coverage": "labels", "cost": "cost", "growth": "cost",
     "asking": "cost", "foundation": "cost", "steps": "cost", "campaign": "cost", "startup": "cost",
     "claims": "claims", "pools": "pools", "boxes": "boxes", "serve": "cost", "tables": "tables",
-    "goals": "goals",
+    "goals": "goals", "classes": "classes",
 }  # fmt: skip
 
 
