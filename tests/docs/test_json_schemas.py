@@ -105,7 +105,27 @@ def refine_box(validated):
     validated("log", "box")
 
 
+def several_results(validated):
+    Path("lab.csv").write_text(
+        "id,T,t,yield,ok,phase\nA,1,3,50,yes,fcc\nB,2,1,60,no,bcc\nC,3,2,failed,,\nD,4,5,,,\n"
+        "E,5,1,,,\nF,6,2,70,yes,fcc\nG,7,3,80,no,bcc\n"
+    )
+    targets = ("--target", "yield", "--target", "ok", "--target", "phase")
+    validated("new", "lab", "--pool", "lab.csv", "--id", "id", *targets)
+    validated("tell", "lab", "D", "yield=55", "ok=no")
+    validated("tell", "lab", "E", "failed", "--note", ODD)
+    validated("tell", "lab", "E", "failed", "--accident")
+    again = validated("tell", "lab", "D", "yield=56", "--repeat")
+    validated("withdraw", "lab", "D", "--event", str(again["event"]))
+    validated("withdraw", "lab", "D", "--quantity", "ok")
+    Path("r.csv").write_text("id,yield,ok,phase\nD,,yes,fcc\nE,12,n/a,\n")
+    validated("tell", "lab", "--file", "r.csv", "--dry-run")
+    validated("tell", "lab", "--file", "r.csv")
+    validated("log", "lab")
+
+
 def test_what_campaigns_print_obeys_the_schemas(validated):
+    several_results(validated)
     begin_bare()  # without a model
     for words in (
         ["ask", "bare", "-n", "2"], ["ask", "bare", "--again"], ["show", "bare", "A-0003"],

@@ -527,8 +527,7 @@ class Campaign(CampaignLog):
         if not rows:
             raise ValueError(f"no row of {self.name} is out: ask for some first")
         ledger = self.last_ledger  # `asked` has read it
-        target = ledger.quantity().quantity.column
-        write_worksheet(rows, ledger.plan, ledger.id_column, target, place, force)
+        write_worksheet(rows, ledger, place, force)
         return place
 
     @overload

@@ -1,10 +1,12 @@
 """A campaign as tables: labels, predictions, candidates, events, and worksheets to fill in.
 
-    labels        id, label, noise, by, time, note, event      one row a label, in order
+    labels        id, label, noise, by, time, note, event      one row a label, in order;
+                  quantity and labels as text, where there are several, words or failures
     predictions   id, mean, sd, low, high, labelled, label     one row a candidate
     candidates    the original columns and cells
     events        number, kind, id, by, time, body (JSON), key, hash
-    worksheet     id, inputs, expected, expected sd, TARGET, note      one row a leased candidate
+    worksheet     id, inputs, expected, expected sd, TARGET, note      one row a leased candidate.
+                  With several quantities `expected TARGET` of each, and a column for each
 
 Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout
 (`weal.tables.table_writer`). Predictions for candidates in many files go to a folder, shard by
@@ -21,16 +23,20 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from weal.campaign.events import LedgerLabel
+from weal.campaign.events import AskedBody, LedgerLabel, prediction_of
+from weal.campaign.ledger import Ledger
 from weal.campaign.predict import check_model, frame_of
+from weal.campaign.quantity_names import label_text
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.learner.pools.predictions import Columns, check_folder, write_predictions
+from weal.quantities.kinds import UNNAMED, WORKED
+from weal.quantities.protocol import Quantity
 from weal.shards.parquet_file import pyarrow
 from weal.tables.table_writer import check_place, new_table_file, save_sheet, write
 from weal.tables.text_records import escape
@@ -61,11 +67,10 @@ def check_worksheet(to: str | os.PathLike[str], force: bool = False) -> Path:
 
 
 def write_worksheet(
-    rows: "Sequence[LeasedRow]", plan: dict[str, Any], id_column: str, target: str | None,
-    place: Path, force: bool = False,
-) -> None:  # fmt: skip
+    rows: "Sequence[LeasedRow]", ledger: Ledger, place: Path, force: bool = False
+) -> None:
     """Write the worksheet of these rows, whole or not at all."""
-    table = worksheet(rows, plan, id_column, target)
+    table = worksheet(rows, ledger)
     with new_table_file(place, force) as draft:
         if place.suffix.lower() == ".xlsx":
             save_sheet(table, draft, header=True)
@@ -73,24 +78,54 @@ def write_worksheet(
             draft.write_bytes(_text(table, "\t" if place.suffix.lower() == ".tsv" else ","))
 
 
-def worksheet(
-    rows: "Sequence[LeasedRow]", plan: dict[str, Any], id_column: str, target: str | None
-) -> list[list[object]]:
+def worksheet(rows: "Sequence[LeasedRow]", ledger: Ledger) -> list[list[object]]:
     """The header and the rows of a worksheet."""
-    inputs = [column["name"] for column in plan["columns"] if column["kind"] != "dropped"]
-    own = {id_column, target, *(column["name"] for column in plan["columns"])}
-    expected, sd, note = (
-        name if name not in own else f"weal {name}" for name in ("expected", "expected sd", "note")
-    )
-    header = [id_column, *inputs, expected, sd, target or "value", note]
-    return [header, *(_row(row, inputs) for row in rows)]
+    columns = ledger.plan["columns"]
+    inputs = [column["name"] for column in columns if column["kind"] != "dropped"]
+    quantities = [one.quantity for one in ledger.quantities.values()]
+    targets = [one.column or (UNNAMED if len(quantities) == 1 else one.name) for one in quantities]
+    own = {ledger.id_column, *targets, *(column["name"] for column in columns)}
+
+    def free(name: str) -> str:
+        return name if name not in own else f"weal {name}"
+
+    expected = [free("expected"), free("expected sd")]
+    if len(targets) > 1:
+        expected = [name for one in quantities for name in _expected_columns(one)]
+    header = [ledger.id_column, *inputs, *expected, *targets, free("note")]
+    return [header, *(_row(row, inputs, ledger) for row in rows)]
 
 
-def _row(row: "LeasedRow", inputs: Sequence[str]) -> list[object]:
+def _expected_columns(quantity: Quantity) -> list[str]:
+    """The columns of the prediction of one of several quantities; words are predicted in one."""
+    of = quantity.column or quantity.name
+    return [f"expected {of}"] if quantity.words else [f"expected {of}", f"expected sd {of}"]
+
+
+def _row(row: "LeasedRow", inputs: Sequence[str], ledger: Ledger) -> list[object]:
     cells = [row.row.get(name) for name in inputs]
     plain = [cell.isoformat(" ") if isinstance(cell, datetime) else cell for cell in cells]
     note = "repeat" if row.repeat else None
-    return [row.id, *plain, *_round_prediction(row.mean, row.sd), None, note]
+    expected: list[object] = [*_round_prediction(row.mean, row.sd)]
+    if len(ledger.quantities) > 1:
+        body, first = ledger.leases[row.id].body, ledger.first_quantity
+        expected = [
+            cell
+            for name, one in ledger.quantities.items()
+            for cell in _expected_cells(one.quantity, prediction_of(body, name, first))
+        ]
+    return [row.id, *plain, *expected, *[None] * len(ledger.quantities), note]
+
+
+def _expected_cells(quantity: Quantity, body: AskedBody) -> list[object]:
+    """The prediction of a quantity, for its columns."""
+    mean, sd = body["mean"], body["sd"]
+    if not quantity.words:
+        return [*_round_prediction(mean, sd)]
+    if p := body.get("probabilities"):
+        likeliest = max(p, key=lambda word: p[word])
+        return [f"{likeliest} (P {p[likeliest]:.2f})"]
+    return [None if mean is None else quantity.format_prediction(mean, sd or 0.0)]
 
 
 def _round_prediction(mean: float | None, sd: float | None) -> tuple[float | None, float | None]:
@@ -182,16 +217,25 @@ def _mean_label(labels: Sequence[LedgerLabel]) -> float:
 
 
 def _labels(campaign: "Campaign") -> Columns:
-    told = campaign.read_ledger().quantity().told()
-    return {
+    ledger = campaign.read_ledger()
+    every = [(one.quantity, told) for one in ledger.with_failures().values() for told in one.told()]
+    every.sort(key=lambda pair: pair[1].seq)
+    told = [one for _, one in every]
+    names, labels = [one.name for one, _ in every], [one.y for one in told]
+    columns = {
         "id": [one.id for one in told],
-        "label": [one.y for one in told],
+        "label": labels,
         "noise": [one.noise for one in told],
         "by": [one.who for one in told],
         "time": [one.time.isoformat() for one in told],
         "note": [_note(one.note) for one in told],
         "event": [one.seq for one in told],
     }
+    measured = list(ledger.quantities.values())
+    if len(measured) == 1 and not measured[0].quantity.words and not ledger.failures.labels:
+        return columns
+    texts = ["failed" if one.name == WORKED else label_text(one, told.y) for one, told in every]
+    return {"id": columns.pop("id"), "quantity": names, **columns, "label": texts}
 
 
 def _note(note: object) -> str | None:

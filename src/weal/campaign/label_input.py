@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeGuard, Unpack
 
 from weal.campaign.quantity_names import find_named
 from weal.campaign.rules import LabelInput
+from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
 from weal.store.events import check_id, check_note
 from weal.tables.cells import Cell, cell_text, read_number
@@ -132,21 +133,47 @@ def read_labels_file(
     campaign: "Campaign", source: object, value: str | None, **options: Unpack[ReadOptions]
 ) -> "Results":
     """The lines of a results file, with the ids of the campaign where they match."""
-    from weal.tables.results_reader import ResultColumns, read_results  # for files only
-
     ledger = campaign.read_ledger()
     own = tuple(column["name"] for column in ledger.plan["columns"])
-    quantity = ledger.quantity().quantity
-    form = ResultColumns(ledger.id_column, quantity.column, own, value, quantity.unit)
+    quantities = {name: one.quantity for name, one in ledger.quantities.items()}
     try:
-        results = read_results(source, form, **options)
+        results = _read_results(source, ledger.id_column, quantities, own, value, options)
     except ValueError:
         more = campaign.columns()  # dropped columns of the candidates may be in the file
-        if set(more) <= {*own, form.id_column, form.target}:
+        targets = {one.column for one in quantities.values()}
+        if set(more) <= {*own, ledger.id_column, *targets}:
             raise
-        form = replace(form, own=more)
-        results = read_results(source, form, **options)
+        more = tuple(one for one in more if one not in targets or len(targets) == 1)
+        results = _read_results(source, ledger.id_column, quantities, more, value, options)
     return _without_totals(_with_known_ids(results, campaign.existing_ids), campaign.existing_ids)
+
+
+def _read_results(
+    source: object, id_column: str, quantities: Mapping[str, Quantity], own: tuple[str, ...],
+    value: str | None, options: ReadOptions,
+) -> "Results":  # fmt: skip
+    """The lines of a results file of these quantities; `own` are columns of the candidates."""
+    from weal.tables.results_reader import ResultColumns, read_results  # for files only
+    from weal.tables.several_results import SeveralColumns, Target, read_several
+
+    several = len(quantities) > 1
+    if value is not None and several:
+        quantities = {(one := find_named(quantities, value)).name: one}
+    targets = tuple(
+        Target(one.name, one.column or one.name, one.unit, one.words) for one in quantities.values()
+    )
+    columns = SeveralColumns(ResultColumns(id_column, None, own), targets, WORKED, several)
+    if several:
+        return read_several(source, columns, **options)
+    [one] = quantities.values()
+    form = ResultColumns(id_column, one.column, own, value, one.unit, one.words)
+    try:
+        return read_results(source, form, **options)
+    except ValueError as error:
+        try:
+            return read_several(source, columns, **options)  # labels that `weal export` wrote
+        except ValueError:
+            raise error from None
 
 
 def _without_totals(results: "Results", known: Callable[[Sequence[str]], set[str]]) -> "Results":

@@ -31,8 +31,6 @@ from weal.campaign.plausibility import implausible_message, judge_first_labels
 from weal.campaign.row_rules import decide_failure, failure
 from weal.campaign.rules import LabelDecision, LabelInput
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
-from weal.quantities.kinds import WORKED
-from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event, canonical_json
 from weal.store.protocol import Transaction
 from weal.tables.result_lines import RUN_FAILED, Result
@@ -69,10 +67,11 @@ class ImportedLine:
     line: int
     id: str
     action: str  # one of LINE_ACTIONS
-    value: float | None = None
+    value: float | str | None = None  # a number, or a word
     noise: float | None = None
     note: str | None = None
     message: str = ""  # for the user
+    quantity: str | None = None  # its name; None: the only one
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +186,7 @@ def plan_import(
         results = _mark_unknown(results, unknown, match_ids(unknown, ids()))
     names = [name for name in named if name in there]
     now = rules.read_rows(tx, names)
-    found = _entries(now.quantity().quantity, results.lines, how.sure)
+    found = _entries(now, results.lines, how.sure)
     entries = {n: one for n, one in found.items() if isinstance(one, LabelInput)}
     changes = [rules.label_change(now, one) for one in entries.values()]
     no_label = [line for line in results.lines if line.failure and not line.error]
@@ -219,7 +218,7 @@ def plan_import(
     notes = (*results.notes, *(implausible_message(*one, campaign) for one in early))
     problems = _problems(results, differs, how) + ((str(reused),) if reused else ())
     result = ResultsImport(results.where, tuple(rows), problems, notes)
-    last = told[-1].seq if told else max((one.seq for one in now.quantity().told()), default=0)
+    last = told[-1].seq if told else _last_label(now)
     labelled = AlreadyLabelled if any(one.error for one in told) else ValueError
     kind = UnknownId if unknown else labelled
     keyed = tuple(with_key(drafts, how.key, changes))
@@ -266,15 +265,20 @@ def _mark_unknown(results: Results, unknown: Sequence[str], like: Mapping[str, s
     return replace(results, lines=tuple(lines))
 
 
-def _entries(
-    quantity: Quantity, lines: Sequence[Result], sure: bool
-) -> dict[int, LabelInput | str]:
+def _last_label(now: Ledger) -> int:
+    """The number of the last event with a label, or with a failure."""
+    told = (one.seq for own in now.with_failures().values() for one in own.told())
+    return max(told, default=0)
+
+
+def _entries(now: Ledger, lines: Sequence[Result], sure: bool) -> dict[int, LabelInput | str]:
     """The label of each line, by position; an error message where it is not valid."""
     found: dict[int, LabelInput | str] = {}
     for n, line in enumerate(lines):
         if line.value is None or line.error:
             continue
         try:
+            quantity = now.quantity(line.quantity).quantity
             found[n] = entry(quantity, line.id, line.value, line.noise, line.note, sure)
         except ValueError as error:
             found[n] = str(error)
@@ -297,11 +301,12 @@ def _import_line(
     campaign: str, line: Result, found: LabelInput | str | None, telling: LabelDecision | None,
     now: Ledger, how: ImportOptions, repeats: Collection[str],
 ) -> tuple[ImportedLine, tuple[Draft, ...]]:  # fmt: skip
-    row = ImportedLine(line.line, line.id, "empty", line.value, line.noise, line.note)
+    own = (line.value, line.noise, line.note)
+    row = ImportedLine(line.line, line.id, "empty", *own, quantity=line.quantity)
     if line.error or isinstance(found, str):
         return replace(row, action="refused", message=line.error or str(found)), ()
     if telling is None and line.failure:
-        fails = _is_failure(now, line)
+        fails = _is_failure(line)
         return (_fail_row if fails else _skip_row)(row, line, now, how, repeats)
     if telling is None:
         return row, ()
@@ -318,13 +323,13 @@ def _import_line(
     return replace(row, action=action, message=message), (telling.draft,)
 
 
-def _is_failure(now: Ledger, line: Result) -> bool:
-    """Whether the run of the line failed; a campaign of 0.2 may measure a quantity of that name."""
-    return str(line.failure).lower() in RUN_FAILED and WORKED not in now.quantities
+def _is_failure(line: Result) -> bool:
+    """Whether the run of the line failed."""
+    return str(line.failure).lower() in RUN_FAILED
 
 
 def _change(now: Ledger, line: Result) -> Change:
-    if _is_failure(now, line):
+    if _is_failure(line):
         return rules.label_change(now, failure(line.id, line.note))
     return Change(line.id, SKIP)
 
@@ -341,7 +346,8 @@ def _fail_row(
     decided = decide_failure(now, line.id, line.note, how.who, how.replace, repeats)
     if decided.error:
         return replace(row, action="same", message=str(decided.error)), ()
-    action = "failed" if decided.drafts else "same"
+    kinds = {draft.kind for draft in decided.drafts}
+    action = "skipped" if kinds == {"skipped"} else "failed" if kinds else "same"
     return replace(row, action=action, message=decided.message), decided.drafts
 
 

@@ -1,20 +1,26 @@
-"""One line of a results file: its label, or why there is none.
+"""One line of a results file: its labels, or why there is none.
 
     312.5   59.4%       a label, alone or by the other cells of its column (`number_columns`)
+    yes     fcc         a label of a quantity that has words
     failed  n/a  -      no value will come
     failed - leaked     the same, with a note
     <0.1    >95         a bound: kept as a note, and not learned from
+
+A line with several results gives one `Result` for each label (`join_results`). `failed` in any of
+its cells is the failure of the run, and cannot stand beside a label; n/a beside a label is a blank.
 
 This module needs the standard library only.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from weal.tables.cells import read_typed_number
 
-FAILED = frozenset({"failed", "fail", "n/a", "na", "-", "--", "\N{EN DASH}", "\N{EM DASH}"})
+FAILED = frozenset(
+    {"failed", "fail", "n/a", "na", "skip", "skipped", "-", "--", "\N{EN DASH}", "\N{EM DASH}"}
+)
 RUN_FAILED = frozenset({"failed", "fail"})  # words of a run that failed; the others teach nothing
 _FAILED_BECAUSE = re.compile(r"(?i)(failed|fail)\s*[-:;,(\u2013\u2014]+\s*(\S.*)")
 _BOUND = re.compile(r"[<>\u2264\u2265]=?\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*[^\s\d]{0,9}")
@@ -25,13 +31,14 @@ class Result(NamedTuple):
     """One line of a results file, or one row of a frame."""
 
     id: str
-    value: float | None  # None: no value, or the measurement failed
+    value: float | str | None  # a number or a word; None: no value, or the measurement failed
     noise: float | None
     note: str | None
     line: int
     failure: str | None = None  # the word in place of a value
     error: str | None = None  # why the line cannot be saved
     inputs: Mapping[str, str] = {}
+    quantity: str | None = None  # its name; None: the only one
 
     @property
     def is_bound(self) -> bool:
@@ -46,18 +53,23 @@ class Result(NamedTuple):
 
 def read_line(
     line: int, row: Mapping[str, str], inputs: Mapping[str, str], field: str,
-    read: Mapping[str, Mapping[str, float]],
+    read: Mapping[str, Mapping[str, float]], words: Sequence[str] = (),
 ) -> Result:  # fmt: skip
-    """The result on a line; `read` has the numbers of its columns, by spelling."""
+    """The result on a line; `read` has the numbers of its columns, by spelling.
+
+    `words` are those of the labels, where they are no numbers.
+    """
     name, note = row["id"], row.get("note", "").strip() or None
     typed, sd = row["value"].strip(), row.get("noise", "").strip()
-    failure, note = read_failure(typed, note)
-    value, noise, problem = None, None, None
+    is_word = typed.casefold() in [word.casefold() for word in words]
+    failure, note = (None, note) if is_word else read_failure(typed, note)
+    value: float | str | None = None
+    noise, problem = None, None
     try:
         if typed and not name.strip():
             raise ValueError("the id is empty: fill it in, or delete the line")
         if typed and not failure:
-            value = _read_number(typed, field, read["value"])
+            value = typed if words else _read_number(typed, field, read["value"])
         if sd and value is not None:
             noise = _read_number(sd, "noise", read["noise"])
         if noise is not None and noise < 0:
@@ -65,6 +77,33 @@ def read_line(
     except ValueError as error:
         value, problem = None, str(error)
     return Result(name, value, noise, note, line, failure, problem, inputs)
+
+
+def join_results(results: Sequence[Result]) -> list[Result]:
+    """The results of one line, one for each column of labels: its labels, or one without a label.
+
+    >>> line = [Result("A-1", 312.5, None, None, 2), Result("A-1", None, None, None, 2, "n/a")]
+    >>> [(one.value, one.failure) for one in join_results(line)]
+    [(312.5, None)]
+    """
+    wrong = [one for one in results if one.error]
+    labels = [one for one in results if one.value is not None]
+    failed = [one for one in results if (one.failure or "").lower() in RUN_FAILED]
+    if wrong:
+        return wrong[:1]
+    if failed and labels:
+        words = (
+            f"{failed[0].quantity} is {failed[0].failure!r} and {labels[0].quantity} has a value: "
+            "a run that failed has no labels; write n/a where nothing was measured"
+        )
+        return [failed[0]._replace(failure=None, error=words)]
+    bounds = [f"{one.quantity} {one.failure}: a bound, not learned from" for one in results
+              if one.is_bound]  # fmt: skip
+    if labels and bounds:
+        note = "; ".join(filter(None, [labels[0].note, *bounds]))
+        labels[0] = labels[0]._replace(note=note)
+    missing = [one for one in results if one.failure]
+    return labels or [*failed, *missing, *results][:1]
 
 
 def _read_number(typed: str, field: str, read: Mapping[str, float]) -> float:

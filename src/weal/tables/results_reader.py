@@ -1,7 +1,8 @@
 """The results reader: labels in a CSV, TSV, Excel or Parquet file or in a frame, line by line.
 
     id               the column named as in the campaign, or `id`
-    value            the column that the user names, else the target, `value` or `label`
+    value            the column that the user names, else the target, `value` or `label`. With
+                     several targets, each of them that the file has (`several_results`)
     noise or sd      optional: standard deviation of the measurement
     note             optional (`weal note` where the candidates have a column `note`)
     inputs           columns of the candidates, as in a worksheet: compared with the campaign
@@ -19,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
+from typing import Protocol
 
 from weal.limits import read_limits
 from weal.tables.candidate_rows import is_unit_row
@@ -77,12 +79,17 @@ class ResultColumns:
     own: tuple[str, ...] = ()  # further columns of the candidates
     value: str | None = None  # the value column, where the user named it
     unit: str = ""  # of the labels
+    words: tuple[str, ...] = ()  # of the labels, where they are no numbers
+    noises: tuple[str, ...] = _NOISE_COLUMNS
+    ignored: tuple[str, ...] = ()  # columns beside these, such as those of other targets
+    only: tuple[str, frozenset[str]] | None = None  # column and cells of the lines that are read
 
     def roles(self) -> dict[str, tuple[str, ...]]:
         """Column names by role, the preferred name first."""
         own = set(self.own) - {self.target}
-        values = (self.value,) if self.value else (*filter(None, [self.target]), *_VALUE_COLUMNS)
-        others = {"value": values, "noise": _NOISE_COLUMNS, "note": _NOTE_COLUMNS}
+        known = dict.fromkeys((*filter(None, [self.target]), *_VALUE_COLUMNS))
+        values = (self.value,) if self.value else tuple(known)
+        others = {"value": values, "noise": self.noises, "note": _NOTE_COLUMNS}
         return {
             "id": tuple(dict.fromkeys((self.id_column, "id"))),
             **{
@@ -115,7 +122,11 @@ def read_results(
     >>> found.rows[0][:2], found.empty_count
     (('A-1', 312.5), 1)
     """
-    grid = _read_grid(source, form, name, sheet, header)
+    return results_of_grid(read_grid(source, form, name, sheet, header), form, header)
+
+
+def results_of_grid(grid: CellGrid, form: ResultColumns, header: int | None = None) -> Results:
+    """The lines of a grid of cells; ValueError where it lacks a column."""
     at = find_header(grid.rows, grid.where, header, form.is_header)
     line, first = grid.rows[at]
     names, records = _table(grid, first, grid.rows[at + 1 :])
@@ -132,6 +143,7 @@ def read_results(
         (line, {role: cells[n] for role, n in roles.items()}, {o: cells[n] for o, n in own.items()})
         for line, cells in records
         if cells[roles["id"]].strip() != names[roles["id"]]  # a header again
+        if form.only is None or cells[names.index(form.only[0])].strip() in form.only[1]
     ]
     title = names[roles["value"]]
     wanted = canonical_unit(form.unit) or header_unit(title)
@@ -140,9 +152,11 @@ def read_results(
         notes.append(_conversion_note(title, unit, wanted))
     read = {
         role: read_label_cells(title, [row[role].strip() for _, row, _ in rows], NumberForm(unit))
-        for role in RESULT_NUMBERS if role in roles
+        for role in RESULT_NUMBERS if role in roles and not form.words
     }  # fmt: skip
-    lines = tuple(read_line(line, row, inputs, title, read) for line, row, inputs in rows)
+    lines = tuple(
+        read_line(line, row, inputs, title, read, form.words) for line, row, inputs in rows
+    )
     if wanted and unit != wanted:
         lines = tuple(_in_unit(line, unit, wanted) for line in lines)
     return Results(grid.where, lines, (*grid.notes, *notes))
@@ -160,15 +174,26 @@ def _conversion_note(title: str, unit: str, wanted: str) -> str:
 
 def _in_unit(line: Result, unit: str, wanted: str) -> Result:
     """The line with its label and noise in the wanted unit."""
-    if line.value is None:
+    if not isinstance(line.value, float):
         return line
     noise = line.noise and convert(line.noise, unit, wanted) - convert(0.0, unit, wanted)
     return line._replace(value=convert(line.value, unit, wanted), noise=noise)
 
 
-def _read_grid(
-    source: object, form: ResultColumns, name: str | None, sheet: str | None, header: int | None
+class HeaderForm(Protocol):
+    """Finds the header of a results file."""
+
+    def is_in(self, rows: Sequence[tuple[int, Sequence[Cell]]]) -> bool:
+        """Whether one of the first rows can be the header."""
+
+    def is_header(self, names: Sequence[str]) -> bool:
+        """Whether a row with these names can be the header."""
+
+
+def read_grid(
+    source: object, form: HeaderForm, name: str | None, sheet: str | None, header: int | None
 ) -> CellGrid:
+    """The cells of a results file, of its bytes, or of a frame."""
     if not isinstance(source, str | os.PathLike | bytes):
         return _frame_grid(source, "the frame", first=0)
     file = source if isinstance(source, bytes) else Path(source).expanduser()
@@ -251,7 +276,8 @@ def _roles(
     found = _columns_by_role(names, wanted, form)
     value = form.value or form.target or "value"
     known = f"{form.id_column!r}, {value!r}, 'noise' and 'note'"
-    understood = {*_IGNORED_COLUMNS, *form.own, *(name for some in found.values() for name in some)}
+    roles = (name for some in found.values() for name in some)
+    understood = {*_IGNORED_COLUMNS, *form.own, *form.ignored, *roles}
     strange = [name for name in names if name not in understood]
     others = some_of(list(map(repr, strange)))
     missing = [wanted[role][0] for role in ("id", "value") if not found[role]]

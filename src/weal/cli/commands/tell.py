@@ -399,8 +399,15 @@ def _report_import(found: "ResultsImport", dry: bool) -> None:
 
 
 def _show_lines(found: "ResultsImport") -> None:
+    several = any(row.quantity for row in found.rows)
     cells = [
-        [str(row.line), row.id, row.action, "" if row.value is None else f"{row.value:.10g}"]
+        [str(row.line), row.id, row.action, row.quantity or "", _value_text(row.value)]
         for row in found.rows
     ]
-    show_table(["line", "id", "action", "value"], cells)
+    header = ["line", "id", "action", "quantity", "value"]
+    shown = [n for n, name in enumerate(header) if several or name != "quantity"]
+    show_table([header[n] for n in shown], [[row[n] for n in shown] for row in cells])
+
+
+def _value_text(value: float | str | None) -> str:
+    return value if isinstance(value, str) else "" if value is None else f"{value:.10g}"
