@@ -86,7 +86,7 @@ def create(
     made = read_candidates(source, options)
     ids, quantities = made.plan.id_column, quantities_of_options(options, made.table)
     column_costs(made.table, ids, cost)
-    check_goal(chosen, made.table.n, quantities, made.plan.names)
+    check_goal(chosen, made.table.n, quantities, [one.name for one in made.plan.columns])
     chunks = _chunks(made.table, ids)
     drafts = [
         _created_event(chosen, made.plan, quantities, ids, made.is_numbered, who, box, like),
@@ -117,7 +117,7 @@ def _create_in_files(
         refuse_hidden_target(begun.sample, begun.plan, options)
     added = [draft.body["rows"] for draft in begun.drafts if draft.kind == "added"]
     n = sum(rows for rows in added if isinstance(rows, int))
-    check_goal(chosen, n, begun.quantities, begun.plan.names)
+    check_goal(chosen, n, begun.quantities, [one.name for one in begun.plan.columns])
     ids = id_column or DEFAULT_ID_COLUMN
     created = _created_event(chosen, begun.plan, begun.quantities, ids, id_column is None, who)
     return store.create(name, [created, *begun.drafts])

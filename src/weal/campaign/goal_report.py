@@ -211,7 +211,7 @@ class BestTable:
         which = str(self.goal.set_text)
         every = f"{about(size)} rows {which}"
         if self.goal.curve == "best":
-            every = f"{which.removeprefix('among ')} rows"
+            every = f"{which.removeprefix('among ').removesuffix(' rows')} rows"
         found = [f"{about(members.unmeasured)} of {every} are still unmeasured"]
         if len(self.goal.directions) == 2:
             found = [
@@ -341,7 +341,11 @@ def _best_row(session: Session, found: BestRows, n: int) -> BestRow:
     """The n-th row of a table."""
     name, measured = found.ids[n], found.measured[n]
     quantities = {
-        quantity: {"measured": of.measured[n], "expected": of.expected[n], "sd": of.sd[n]}
+        quantity: {
+            "measured": of.measured[n],
+            "expected": of.expected[n],
+            "sd": of.sd[n] if of.sd[n] == of.sd[n] else None,
+        }
         for quantity, of in found.quantities.items()
     }
     return BestRow(

@@ -190,7 +190,7 @@ class Feasible:
         """The goal's set behind "it is"."""
         if isinstance(self.objective, Threshold):
             return f"{self.objective.level_text} and feasible"
-        return f"{self.objective.set_text} feasible"
+        return f"{self.objective.set_text} feasible rows"
 
     @property
     def lowest(self) -> bool:
@@ -253,7 +253,7 @@ class Feasible:
             return []
         return [
             f"{members.measured_rows} rows picked at random would hold {about(members.by_chance)} "
-            f"of {self.set_text.removeprefix('among ')} rows, the measured ones "
+            f"of {self.set_text.removeprefix('among ')}, the measured ones "
             f"{about(members.measured)}"
         ]
 

@@ -4,6 +4,7 @@ A name with blanks or signs stands in quotes, as in conditions (`weal.conditions
 quantity names it too: 'yield [%]'. A goal without a name is about the only quantity, or the first.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ def find_named(
     for one in quantities.values():
         if name in (one.name, one.column):
             return one
-    if name in inputs:
+    if name in [*inputs, *(re.split(r"\s*[\[(]", one)[0] for one in inputs)]:  # temp of temp [C]
         raise ValueError(
             f"{where}: {name} is an input, and a goal is about results; leave the rows out that "
             "are not wanted (weal remove, learner.remove)"

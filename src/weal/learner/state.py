@@ -287,7 +287,8 @@ def measure(state: State, quantities: Iterable[Quantity]) -> State:
 
 def with_bound_goal(state: State) -> State:
     """The state with its goal bound to the measured quantities; ValueError: it does not fit."""
-    settings, inputs = state.settings, state.candidates.input_names
+    settings, pool = state.settings, state.candidates
+    inputs = [one.name for one in pool.plan.columns] if pool.plan else pool.input_names
     goal = settings.goal.bind({one.name: one for one in state.measured}, inputs)
     return replace(state, settings=replace(settings, goal=goal))
 
