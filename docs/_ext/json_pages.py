@@ -16,6 +16,8 @@ def kind(schema: Schema) -> str:
     """What a value is, in words."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
+        if schema["$ref"].startswith("#/properties/"):
+            return f"as `{name}` of the whole"
         return f"[{name}](#part-{name})"
     if "const" in schema:
         return f"`{json.dumps(schema['const'])}`"

@@ -13,12 +13,15 @@ from campaign.whole_experiment import (
     ids,
     measured,
     result,
+    runs,
     teach,
 )
+from weal.campaign.campaign import Campaign
 from weal.campaign.candidate_report import card_lines
 from weal.campaign.events import prediction_of
 from weal.campaign.plausibility import expected_label
 from weal.campaign.status_text import line
+from weal.errors import WealError
 from weal.learner.quantity_predictions import predict_inputs
 
 EVERY = (YIELD, PURITY, CRYSTALLISED, PHASE)
@@ -192,3 +195,71 @@ def test_experts_and_pools_of_every_part_are_snapshots(tmp_path):
 def views(campaign):
     state = campaign.read_session().state
     return {name: state.view(name) for name in state.quantities}
+
+
+def test_predictions_have_a_set_of_columns_for_each_quantity(taught):
+    session, found = taught.read_session(), taught.to_frame("predictions").set_index("id")
+    assert found.columns[:6].tolist() == [
+        f"yield {name}" for name in ("mean", "sd", "low", "high", "labelled", "label")
+    ]
+    for name in ("R-3", "R-40"):
+        X = session.state.candidates.inputs([name])
+        for quantity in EVERY:
+            truth = predict_inputs(session.state, session.beliefs, quantity, X, 0.9)
+            if truth.mean is not None:
+                assert found.loc[name, f"{quantity.name} mean"] == pytest.approx(truth.mean[0])
+            for k, word in enumerate(quantity.words):
+                p = found.loc[name, f"{quantity.name} P({word})"]
+                assert p == pytest.approx(truth.probabilities[0, k])
+    told = result("R-6")
+    assert found.loc["R-6", "yield label"] == told["yield"]
+    assert found.loc["R-6", "phase label"] == told["phase"]
+    assert found["failed"].sum() == 8
+
+
+def test_rows_that_are_no_candidates_are_predicted_by_quantity(taught):
+    new = runs().head(3).drop(columns="run")
+    found = taught.predict(new)
+    assert {"yield mean", "phase P(beta)", "crystallised P(yes)", "P(works)"} <= {*found.columns}
+    one = taught.predict(new, quantity="purity [%]")
+    assert one.columns.tolist() == ["id", "mean", "sd", "low", "high", "P(works)"]
+    np.testing.assert_allclose(one["mean"], found["purity mean"])
+    with pytest.raises(ValueError, match="purity"):
+        taught.predict(new, quantity="purty")
+
+
+def test_predictions_name_the_quantities_that_have_no_model():
+    with measured(YIELD, PURITY) as one:
+        working = [name for name in ids(0, 20) if result(name)]
+        with pytest.raises(WealError, match="6 more labels"):
+            one.predict(runs().head(2).drop(columns="run"))
+        teach(one, working, ["yield"])
+        teach(one, working[:3], ["purity"])
+        with pytest.warns(UserWarning, match="purity: no predictions yet, 3 of 6 labels"):
+            found = one.predict(runs().head(2).drop(columns="run"))
+        assert "purity mean" not in found.columns
+        with pytest.raises(WealError, match="3 more labels"):
+            one.predict(runs().head(2).drop(columns="run"), quantity="purity")
+
+
+def test_figures_of_each_number_are_drawn_and_words_refused(taught):
+    assert taught.plots("purity").predicted().get_xlabel() == "measured purity [%]"
+    assert taught.plot.predicted().get_xlabel() == "measured yield [%]"
+    with pytest.raises(WealError, match=r"phase has words for labels.*draw yield, purity"):
+        taught.plots("phase").predicted()
+
+
+def test_a_quantity_with_many_labels_helps_one_with_few():
+    with measured(YIELD, PURITY) as one:
+        working = [name for name in ids(0, 60) if result(name)]
+        teach(one, working, ["yield"])
+        for name in working[:10]:
+            one.tell(name, {"purity": result(name)["yield"] / 2.0 + 30.0})
+        found = one.status()
+        assert found.quantities[1].source == "yield"
+        assert "what is known of yield helps" in "\n".join(found.lines())
+        store, name = one.store, working[12]
+        expected = one.card(name).quantities["purity"].prediction
+        one.ask()
+        again = Campaign("runs", store, "bob")  # experts from the snapshots
+        assert again.card(name).quantities["purity"].prediction == expected

@@ -11,7 +11,18 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from campaign.alloys import begin_alloys, begin_bare, write_pool
+from campaign.whole_experiment import (
+    CRYSTALLISED,
+    PHASE,
+    PURITY,
+    YIELD,
+    ids,
+    measured,
+    runs,
+    teach,
+)
 from shell import alone_in, typed
+from weal.campaign.campaign import open_campaign
 from weal.cli.main import weal
 
 GOLDEN = Path(__file__).parents[1] / "golden_0_2"
@@ -122,6 +133,27 @@ def several_results(validated):
     validated("tell", "lab", "--file", "r.csv", "--dry-run")
     validated("tell", "lab", "--file", "r.csv")
     validated("log", "lab")
+
+
+def test_what_a_campaign_with_several_quantities_prints_obeys_the_schemas(validated):
+    with measured(YIELD, PURITY, CRYSTALLISED, PHASE, store="sqlite:///weal.db") as one:
+        teach(one, ids(0, 4))
+    for words in (["status", "runs"], ["ask", "runs"], ["show", "runs", "R-2"]):
+        validated(*words)  # without a model
+    with open_campaign("runs", "sqlite:///weal.db") as one:
+        teach(one, ids(4, 20))
+    runs().head(3).to_csv("new.csv", index=False)
+    for words in (
+        ["ask", "runs", "-n", "2"], ["ask", "runs", "--check", "1"], ["ask", "runs", "--again"],
+        ["status", "runs"], ["show", "runs", "R-2"], ["show", "runs", "R-0"],
+        ["predict", "runs", "new.csv"], ["predict", "runs", "new.csv", "--quantity", "phase"],
+        ["plot", "runs", "--to", "pictures"], ["plot", "runs", "--quantity", "purity"],
+        ["list"],
+        ["export", "runs", "--what", "predictions", "--to", "predictions.csv"],
+    ):  # fmt: skip
+        validated(*words)
+    found = sorted(path.as_posix() for path in Path("pictures").rglob("predicted.png"))
+    assert found == ["pictures/purity/predicted.png", "pictures/yield/predicted.png"]
 
 
 def test_what_campaigns_print_obeys_the_schemas(validated):

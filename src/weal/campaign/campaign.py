@@ -340,11 +340,22 @@ class Campaign(CampaignLog):
         """Figures on matplotlib axes, such as ``campaign.plot.predicted()``.
 
         There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
-        save(folder) writes files.
+        save(folder) writes files. They are those of the quantity that the goal looks at first;
+        `plots` has the others.
+        """
+        return self.plots()
+
+    def plots(self, quantity: str | None = None) -> "Plots":
+        """The figures of a quantity, such as ``campaign.plots("purity").predicted()``.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Its name; None: the one that the goal looks at first. Words have no figures.
         """
         from weal.campaign.plots import plots
 
-        return plots(self.read_session)
+        return plots(self.read_session, quantity)
 
     def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
         """A table of labels, predictions, candidates or events.
@@ -386,6 +397,7 @@ class Campaign(CampaignLog):
         level: float = 0.9,
         sheet: str | None = None,
         header: int | None = None,
+        quantity: str | None = None,
     ) -> "pandas.DataFrame":
         """Predict rows that are not candidates.
 
@@ -406,12 +418,15 @@ class Campaign(CampaignLog):
             Of an Excel file; None: the first.
         header : int or None
             The line of a file that names the columns; None: it is found.
+        quantity : str or None
+            The quantity to predict; None: all.
 
         Returns
         -------
         pandas.DataFrame
             A row for each, in their order: `id`, `mean` and `sd` of the function, `low` and `high`
-            of a label, as in ``to_frame("predictions")``.
+            of a label, as in ``to_frame("predictions")``; `P(word)` of words, and `P(works)` once
+            runs have failed. Columns of several quantities begin with the name of the quantity.
 
         Raises
         ------
@@ -432,7 +447,7 @@ class Campaign(CampaignLog):
         """
         from weal.campaign.predict import frame_of, predict
 
-        found = predict(self, table, id_column, level, sheet, header)
+        found = predict(self, table, id_column, level, sheet, header, quantity=quantity)
         _warn(found.notes)
         return frame_of(found.columns())
 

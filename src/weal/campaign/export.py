@@ -29,12 +29,13 @@ import numpy as np
 
 from weal.campaign.events import AskedBody, LedgerLabel, prediction_of
 from weal.campaign.ledger import Ledger
-from weal.campaign.predict import check_model, frame_of
-from weal.campaign.quantity_names import label_text
+from weal.campaign.predict import columns_at, frame_of, predicted_quantities
+from weal.campaign.quantity_names import find_named, label_text
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.learner.pools.predictions import Columns, check_folder, write_predictions
+from weal.learner.quantity_predictions import joined_columns
 from weal.quantities.kinds import UNNAMED, WORKED
 from weal.quantities.protocol import Quantity
 from weal.shards.parquet_file import pyarrow
@@ -160,17 +161,21 @@ def frame(campaign: "Campaign", what: str = "labels") -> "pd.DataFrame":
 
 
 def export(
-    campaign: "Campaign", what: str, path: str | os.PathLike[str], *, force: bool = False
-) -> int:
+    campaign: "Campaign", what: str, path: str | os.PathLike[str], *, force: bool = False,
+    quantity: str | None = None,
+) -> int:  # fmt: skip
     """Write a table to a file, whole or not at all; returns its number of rows.
 
-    A file that is there already stays, unless `force` says that it is to be replaced.
+    A file that is there already stays, unless `force` says that it is to be replaced. A folder of
+    predictions is of one quantity; a file has all.
     """
     if what == "predictions" and _is_folder(path):
-        return _write_prediction_folder(campaign, path, force)
+        return _write_prediction_folder(campaign, path, force, quantity)
+    if quantity is not None:
+        raise ValueError(f"{path} is a file, which has all quantities: leave out --quantity")
     place = check_place(path, force)
     if what == "predictions":
-        check_model(campaign.read_session().view())
+        predicted_quantities(campaign.read_session())
     table = frame(campaign, what)
     write(table, place, force)
     return len(table)
@@ -183,11 +188,12 @@ def _is_folder(path: str | os.PathLike[str]) -> bool:
 
 
 def _write_prediction_folder(
-    campaign: "Campaign", path: str | os.PathLike[str], force: bool
+    campaign: "Campaign", path: str | os.PathLike[str], force: bool, quantity: str | None
 ) -> int:
-    """Predictions as a folder of Parquet files, a shard at a time."""
+    """Predictions of a number as a folder of Parquet files, a shard at a time."""
     session = campaign.read_session()
-    view, told = session.view(), session.ledger.quantity().labels
+    one = _number_of_folder(session, quantity)
+    view, told = session.view(one.name), session.ledger.quantity(one.name).labels
     known = {name: _mean_label(told[name]) for name in told}
     if not view.candidates.in_shards:
         raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
@@ -204,6 +210,18 @@ def _write_prediction_folder(
         session.beliefs.model(view), INTERVAL_LEVEL, session.executor, session.progress
     )
     return write_predictions(path, found, more=more, force=force)
+
+
+def _number_of_folder(session: Session, quantity: str | None) -> Quantity:
+    """The quantity whose predictions go to a folder; ValueError where it is not clear."""
+    known = {one.name: one for one in session.state.measured}
+    names = ", ".join(name for name, one in known.items() if not one.words)
+    if quantity is None and len(known) > 1:
+        raise ValueError(f"a folder has the predictions of one quantity: --quantity ({names})")
+    found = next(iter(known.values())) if quantity is None else find_named(known, quantity)
+    if found.words:
+        raise ValueError(f"{found.name} has words, and a folder has numbers: --quantity ({names})")
+    return found
 
 
 def float_column(values: Sequence[float | None]) -> "pd.Series":
@@ -245,35 +263,52 @@ def _note(note: object) -> str | None:
 
 def _predictions(campaign: "Campaign") -> Columns:
     session = campaign.read_session()
-    labels = session.ledger.quantity().labels
     where = "write them to a folder: --what predictions --to predictions/"
     session.pool.refuse_many("predictions", where)
-    known = {name: _mean_label(labels[name]) for name in labels}
-    mean, sd, low, high = _predict_candidates(session)
-    ids = list(session.pool.ids[:])
-    return {
-        "id": ids,
-        "mean": mean,
-        "sd": sd,
-        "low": low,
-        "high": high,
-        "labelled": [name in known for name in ids],
-        "label": [known.get(str(name), np.nan) for name in ids],
-    }
+    ids, ledger, measured = list(session.pool.ids[:]), session.ledger, session.state.measured
+    columns: Columns = {"id": ids}
+    predicted = _predict_candidates(session)
+    for one in measured:
+        start = f"{one.name} " if len(measured) > 1 else ""
+        columns |= {k: cells for k, cells in predicted.items() if _is_of(k, one, start)}
+        labels = ledger.quantity(one.name).labels
+        columns[f"{start}labelled"] = [name in labels for name in ids]
+        columns[f"{start}label"] = [label_cell(one, labels.get(str(name), ())) for name in ids]
+    if ledger.failures.labels:
+        columns |= {k: cells for k, cells in predicted.items() if k == "P(works)"}
+        columns["failed"] = [name in ledger.failures.labels for name in ids]
+    return columns
 
 
-def _predict_candidates(session: Session) -> Array:
-    """Mean, sd and the ends of intervals (4, U) of all candidates; NaN before there is a model."""
-    U = session.pool.rows
-    view = session.view()
-    if not view.has_model:
-        return np.full((4, U), np.nan)
-    model, candidates = session.beliefs.model(view), view.candidates
+def _is_of(column: str, quantity: Quantity, start: str) -> bool:
+    """Whether a column of predictions is one of this quantity."""
+    own = ("mean", "sd", "low", "high", *(f"P({word})" for word in quantity.words))
+    return column in [f"{start}{name}" for name in own]
+
+
+def label_cell(quantity: Quantity, labels: Sequence[LedgerLabel]) -> float | str | None:
+    """The mean of the labels of a row, NaN without any; of words, the last one."""
+    if quantity.words:
+        return quantity.format(labels[-1].y) if labels else None
+    return _mean_label(labels) if labels else np.nan
+
+
+def _predict_candidates(session: Session) -> dict[str, Array]:
+    """The columns of predictions of all candidates; NaN before there is any model."""
+    U, state = session.pool.rows, session.state
+    starts = range(0, U, PREDICTED_AT_A_TIME)
     blocks = [
-        candidates.inputs_at(slice(start, start + PREDICTED_AT_A_TIME))
-        for start in range(0, U, PREDICTED_AT_A_TIME)
-    ]
-    return np.concatenate([model.summary(block, INTERVAL_LEVEL, U) for block in blocks], axis=1)
+        columns_at(
+            session, state.measured,
+            state.candidates.inputs_at(slice(start, start + PREDICTED_AT_A_TIME)),
+            INTERVAL_LEVEL, U,
+        )
+        for start in starts
+    ]  # fmt: skip
+    found = joined_columns(blocks)
+    plain = len(state.measured) == 1 and not state.measured[0].words
+    nothing = {} if found or not plain else {"mean": np.full(U, np.nan)}
+    return found or {name: nothing["mean"] for name in ("mean", "sd", "low", "high") if nothing}
 
 
 def _candidates(campaign: "Campaign") -> Columns:

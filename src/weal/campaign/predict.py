@@ -1,27 +1,34 @@
 """Predictions for rows that are no candidates, read by the plan of the campaign.
 
     id          from the id column, from the index of a frame, or "row 1", "row 2", ...
-    mean, sd    of the function
+    mean, sd    of the function; of pass/fail, P(pass) and sqrt(P (1 - P))
     low, high   ends of the interval of a label
+    P(word)     of words
+    P(works)    that the run works, once runs have failed
 
-These are the columns of predictions for candidates (`export`). Rows are read as `add` reads them,
-and nothing is written. `notes` warn of unused columns, new levels, and inputs far outside those of
-the campaign.
+Columns of several quantities begin with the name of the quantity: "yield mean". These are the
+columns of predictions for candidates (`export`). Rows are read as `add` reads them, and nothing is
+written. `notes` warn of unused columns, new levels, and inputs far outside those of the campaign.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from weal.campaign.candidate_files import is_in_files
 from weal.campaign.creation import InputRanges, refuse_far
 from weal.campaign.ledger import Ledger
+from weal.campaign.quantity_names import find_named
+from weal.campaign.row_predictions import has_models
+from weal.campaign.session import Session
+from weal.campaign.target_columns import with_targets
 from weal.core.arrays import Array
 from weal.errors import WealError
+from weal.learner.joint_scores import outcome_view
+from weal.learner.quantity_predictions import joined_columns, prediction_columns
 from weal.learner.state import QuantityView
+from weal.quantities.protocol import Quantity
 from weal.tables.candidate_table import options_of_plan
 from weal.tables.cells import cell_text, some_of
 from weal.tables.columns import check_columns
@@ -45,44 +52,73 @@ class RowPredictions:
     """Predictions for rows, and notes on their table."""
 
     ids: list[str]
-    mean: Array  # (N,)
-    sd: Array  # (N,)
-    low: Array  # (N,)
-    high: Array  # (N,)
+    predicted: Mapping[str, Array]  # (N,) by the name of the column
     notes: tuple[str, ...] = ()
 
     def columns(self) -> "Columns":
         """The columns of the table of predictions."""
-        ends = {"low": self.low, "high": self.high}
-        return {"id": self.ids, "mean": self.mean, "sd": self.sd, **ends}
+        return {"id": self.ids, **self.predicted}
 
 
 def predict(
     campaign: "Campaign", source: object, id_column: str | None, level: float,
     sheet: str | None = None, header: int | None = None, most: int | None = None,
+    quantity: str | None = None,
 ) -> RowPredictions:  # fmt: skip
-    """Mean, sd and interval of each row of a table; ValueError where it has more than `most`."""
+    """Predictions of each row of a table; ValueError where it has more than `most` rows.
+
+    `quantity` names one to be predicted alone; None: all.
+    """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level is {level!r}; it is a probability, such as 0.9")
     session = campaign.read_session()
-    check_model(session.view())
+    quantities, remarks = predicted_quantities(session, quantity)
     table, id_column = _read(campaign, session.ledger, source, id_column, sheet, header)
     if most is not None and len(table) > most:
         raise ValueError(
             f"{len(table):,} rows are too many to be shown: --to FILE writes their predictions"
         )
-    ids, remarks = _row_ids(table, id_column)
+    ids, id_remarks = _row_ids(table, id_column)
     plan, like = session.pool.plan, campaign.inputs_there()
-    far, model, parts = InputRanges(plan, like), session.model(), list[Array]()
+    far, parts = InputRanges(plan, like), list[dict[str, Array]]()
     for part, names in _blocks(campaign, table, ids):
         X = encode(plan, part, names)
         refuse_far(X, like, names)
         far.look_at(X)
-        parts.append(model.summary(X, level, len(table)))
+        parts.append(columns_at(session, quantities, X, level, len(table)))
     said = [*table.notes, *table.row_notes, *_passed_over(campaign, plan, table, id_column)]
-    said += [*remarks, *_candidates(campaign, ids, id_column), *notes(plan, table), *far.lines()]
-    mean, sd, low, high = np.concatenate(parts, axis=1)
-    return RowPredictions(ids, mean, sd, low, high, tuple(said))
+    said += [*remarks, *id_remarks, *_candidates(campaign, ids, id_column)]
+    said += [*notes(plan, table), *far.lines()]
+    return RowPredictions(ids, joined_columns(parts), tuple(said))
+
+
+def columns_at(
+    session: Session, quantities: Sequence[Quantity], X: Array, level: float, of: int
+) -> dict[str, Array]:
+    """The columns of predictions at inputs X (N, d), which are some of `of` rows."""
+    state, beliefs = session.state, session.beliefs
+    found = prediction_columns(state, beliefs, quantities, X, level, of)
+    if (outcomes := outcome_view(state)) is not None:
+        found["P(works)"] = beliefs.pass_probability(outcomes, X)
+    return found
+
+
+def predicted_quantities(
+    session: Session, name: str | None = None
+) -> tuple[list[Quantity], list[str]]:
+    """The quantities to predict, and notes on those without a model; WealError: none has one."""
+    state = session.state
+    known = {one.name: one for one in state.measured}
+    chosen = list(known.values()) if name is None else [find_named(known, name)]
+    able = [one for one in chosen if has_models(state, one)]
+    if not able:
+        check_model(state.view(chosen[0].parts()[0].name))
+    said = []
+    for one in chosen:
+        if one not in able:
+            n = len(state.view(one.parts()[0].name).labels)
+            said.append(f"{one.name}: no predictions yet, {n} of {state.settings.n_start} labels")
+    return (chosen if len(chosen) > 1 else able), said
 
 
 def check_model(view: QuantityView) -> None:
@@ -109,10 +145,12 @@ def _read(
     if id_column is None:
         source, _ = with_ids(source, None, wanted=wanted)
     kinds = {one["name"]: one["kind"] for one in ledger.plan["columns"]}
-    target = ledger.quantity().quantity.column
+    quantities = [one.quantity for one in ledger.quantities.values()]
+    target = quantities[0].column
     plan = replace(TablePlan.from_json(ledger.plan), id_column=wanted, target=target)
     used = [name for name, kind in kinds.items() if kind != "dropped"]
-    how = replace(options_of_plan(plan), features=used, sheet=sheet, header=header)
+    how = with_targets(options_of_plan(plan), quantities)
+    how = replace(how, features=used, sheet=sheet, header=header)
     how = replace(how, id_column=id_column and wanted)
     table = read_table(source, how, text=[wanted], leave_out=True)
     if not len(table):
@@ -158,17 +196,20 @@ def _passed_over(
 
     Those that the campaign knows and does not learn from were talked of when it began.
     """
-    target = plan.target
-    own = {column.name for column in plan.columns} | {id_column, target}
+    every = (one.column for one in campaign.read_quantities().values())
+    targets = [name for name in every if name is not None]
+    own = {column.name for column in plan.columns} | {id_column, *targets}
     said = []
     if (more := [name for name in table.columns if name not in own]) and (
         more := [name for name in more if name not in campaign.columns()]
     ):
         several = "no such columns" if len(more) > 1 else "no such column"
         said.append(f"{some_of(more)}: passed over, the campaign has {several}")
-    if target in table.columns and (n := len(table) - table.cells(str(target)).count(None)):
-        values = "1 value" if n == 1 else f"{n:,} values"
-        said.append(f"{target}: {values} passed over, since it is what is predicted")
+    for target in targets:
+        n = len(table) - table.cells(target).count(None) if target in table.columns else 0
+        if n:
+            values = "1 value" if n == 1 else f"{n:,} values"
+            said.append(f"{target}: {values} passed over, since it is what is predicted")
     return said
 
 

@@ -92,6 +92,7 @@ class QuantityStatus:
     suspects: tuple[Suspect, ...] = ()
     other_units: tuple[OtherUnit, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    source: str | None = None  # the quantity whose predictions are an input of its model
     scores: WordScores | None = None  # of words
     unlikely: tuple[UnlikelyWord, ...] = ()
 
@@ -144,9 +145,17 @@ def word_status(session: Session, quantity: Quantity, own: QuantityLedger) -> Qu
         quantity.name, quantity.kind, quantity.unit, own.n_labels, len(own.labels),
         missing=0 if found else max(n_start - own.n_labels, 1),
         counts=counts,
+        source=source_of(session, quantity),
         scores=None if found is None else _scores(*found),
         unlikely=() if found is None else _unlikely(session, quantity, *found),
     )  # fmt: skip
+
+
+def source_of(session: Session, quantity: Quantity) -> str | None:
+    """The quantity whose predictions are an input of a model with fewer labels."""
+    part = quantity.parts()[0].name
+    has_several = len(session.state.parts) > 1 and session.view(part).has_model
+    return session.learner.source_of(quantity.name) if has_several else None
 
 
 def left_out_words(session: Session, quantity: Quantity) -> tuple[Array, Codes] | None:

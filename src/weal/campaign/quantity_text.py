@@ -26,7 +26,8 @@ def quantity_lines(one: "QuantityStatus") -> list[str]:
     if one.missing:
         return [f"{name}{one.labels} of {one.labels + one.missing} labels before there is a model"]
     counts = [f"{shorten(word, 20)} {n}" for word, n in one.counts.items()]
-    return [f"{name}{labels}{': ' if counts else ''}{', '.join(counts[:MAX_WORDS_SHOWN])}"]
+    source = f"; what is known of {shorten(one.source, 40)} helps" if one.source else ""
+    return [f"{name}{labels}{': ' if counts else ''}{', '.join(counts[:MAX_WORDS_SHOWN])}{source}"]
 
 
 def word_lines(one: "QuantityStatus") -> list[str]:

@@ -30,6 +30,7 @@ from weal.campaign.quantity_status import (
     RandomTest,
     WaitingRow,
     failure_status,
+    source_of,
     waiting_rows,
     word_status,
 )
@@ -289,6 +290,7 @@ def number_status(
         suspects=doubted.labels,
         other_units=doubted.units,
         contradictions=find_contradictions(session, quantity.name) if course else (),
+        source=source_of(session, quantity) if course else None,
     )
 
 

@@ -43,6 +43,36 @@ class QuantityPrediction:
         return [self.quantity.words[k] for k in self.probabilities.argmax(axis=1).tolist()]
 
 
+def prediction_columns(
+    state: State, beliefs: PosteriorCache, quantities: Sequence[Quantity], X: Array,
+    level: float, of: int | None = None,
+) -> dict[str, Array]:  # fmt: skip
+    """Predictions of quantities at X (N, d) as columns of a table, each (N,).
+
+    They are mean, sd, low and high as far as the kind has them, and P(word) of words; those of
+    several quantities begin with the name of the quantity. A quantity without a model has none.
+    """
+    columns: dict[str, Array] = {}
+    for one in quantities:
+        if not all(state.view(part.name).has_model for part in one.parts()):
+            continue
+        start = f"{one.name} " if len(quantities) > 1 else ""
+        found = predict_inputs(state, beliefs, one, X, level, of)
+        for name in ("mean", "sd", "low", "high"):
+            cells: Array | None = getattr(found, name)
+            if cells is not None:
+                columns[f"{start}{name}"] = cells
+        for k, word in enumerate(one.words):
+            assert found.probabilities is not None
+            columns[f"{start}P({word})"] = found.probabilities[:, k]
+    return columns
+
+
+def joined_columns(blocks: Sequence[dict[str, Array]]) -> dict[str, Array]:
+    """The columns of blocks of rows, one below the other."""
+    return {name: np.concatenate([one[name] for one in blocks]) for name in blocks[0]}
+
+
 def predict_inputs(
     state: State,
     beliefs: PosteriorCache,

@@ -45,6 +45,7 @@ MAX_ROWS_SHOWN = 10_000  # without --to
         show_default=True,
         help="Probability that a label lies between low and high.",
     ),
+    click.option("--quantity", metavar="NAME", help="Predict this quantity alone [default: all]."),
     line.sheet,
     line.header,
 )
@@ -57,10 +58,11 @@ def predict(
     as_json: bool,
     id_column: str | None,
     level: float,
+    quantity: str | None,
     sheet: str | None,
     header: int | None,
 ) -> None:
-    """Predict mean, standard deviation and interval for each row of FILE.
+    """Predict mean, standard deviation and interval for each row of FILE, or P(word) of words.
 
     FILE has the input columns of the campaign. Nothing is saved in the campaign.
     """
@@ -72,7 +74,7 @@ def predict(
 
         place = None if to is None else check_place(to, force)  # before the work
         shown = MAX_ROWS_SHOWN if to is None and not as_json else None
-        found = predict_rows(campaign, file, id_column, level, sheet, header, shown)
+        found = predict_rows(campaign, file, id_column, level, sheet, header, shown, quantity)
         for note in found.notes:
             say(note)
         if place is not None:
@@ -92,8 +94,8 @@ def _write(found: "RowPredictions", place: Path, force: bool) -> None:
     write(frame_of(found.columns()), place, force)
 
 
-def _rows(found: "RowPredictions") -> list[tuple[str, float, float, float, float]]:
-    numbers = (one.tolist() for one in (found.mean, found.sd, found.low, found.high))
+def _rows(found: "RowPredictions") -> list[tuple[object, ...]]:
+    numbers = (one.tolist() for one in found.predicted.values())
     return list(zip(found.ids, *numbers, strict=True))
 
 
@@ -105,5 +107,5 @@ def _as_dict(found: "RowPredictions", to: str | None) -> dict[str, object]:
 
 
 def _show(found: "RowPredictions") -> None:
-    cells = [[row[0], *(f"{one:.6g}" for one in row[1:])] for row in _rows(found)]
+    cells = [[str(row[0]), *(f"{one:.6g}" for one in row[1:])] for row in _rows(found)]
     show_table(list(found.columns()), cells)

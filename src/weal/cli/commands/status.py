@@ -3,6 +3,7 @@
 Slow packages are imported where they are used.
 """
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -20,9 +21,11 @@ from weal.cli.options import (
     with_parameters,
 )
 from weal.cli.screen import say, show, show_count, show_json, show_table
+from weal.errors import WealError
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
+    from weal.progress import Progress
 
 MAX_FUTURE_EVENTS_SHOWN = 5
 EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
@@ -68,16 +71,44 @@ def status(
         type=click.Path(path_type=Path),
         help="Folder of the figures [default: weal-NAME].",
     ),
+    click.option(
+        "--quantity",
+        metavar="NAME",
+        help="Draw this quantity alone [default: all numbers, in a folder each].",
+    ),
 )
-def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> None:
+def plot(
+    name: str, folder: Path | None, quantity: str | None, store: str | None, as_json: bool
+) -> None:
     """Draw learning curve, predicted against measured, weights of the experts, input importance."""
     with open_for_command(name, store) as campaign, show_count() as progress:
-        paths = campaign.plot.save(folder or Path(f"weal-{name}"), progress)
+        place = folder or Path(f"weal-{name}")
+        if quantity is None and len(campaign.read_ledger().quantities) > 1:
+            paths = _plot_each(campaign, place, progress)
+        else:
+            paths = campaign.plots(quantity).save(place, progress)
     if as_json:
         show_json([str(path) for path in paths])
         return
     for path in paths:
         show(path)
+
+
+def _plot_each(campaign: "Campaign", place: Path, progress: "Progress") -> list[Path]:
+    """Draw each number, in a folder of its own."""
+    from weal.campaign.plots import drawn_quantities
+
+    names, notes = drawn_quantities(campaign.read_session())
+    for note in notes:
+        say(note)
+    if not names:
+        raise WealError("there is nothing to draw before a number has a model: tell more labels")
+    folders = [
+        place / (re.sub(r"[^\w .-]", "_", name).strip(". ") or f"quantity {n}")
+        for n, name in enumerate(names, start=1)
+    ]
+    pairs = zip(names, folders, strict=True)
+    return [path for name, one in pairs for path in campaign.plots(name).save(one, progress)]
 
 
 @command(
@@ -101,6 +132,11 @@ def plot(name: str, folder: Path | None, store: str | None, as_json: bool) -> No
         "predictions of candidates in Parquet files.",
     ),
     click.option("--force", is_flag=True, help="Replace an existing file."),
+    click.option(
+        "--quantity",
+        metavar="NAME",
+        help="The quantity of predictions for candidates in Parquet files.",
+    ),
     line.scheduler,
 )
 def export(
@@ -108,6 +144,7 @@ def export(
     what: str,
     to: str,
     force: bool,
+    quantity: str | None,
     scheduler: str | None,
     store: str | None,
     as_json: bool,
@@ -118,7 +155,7 @@ def export(
     if as_json and to == "-":
         raise ValueError("--to - and --json both write to stdout: leave out one of them")
     with open_for_command(name, store, scheduler=scheduler) as campaign:
-        rows = write(campaign, what, to, force=force)
+        rows = write(campaign, what, to, force=force, quantity=quantity)
     if as_json:
         show_json({"what": what, "rows": rows, "file": to})
     else:
