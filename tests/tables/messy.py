@@ -130,6 +130,18 @@ def many_levels():
     ]
 
 
+def levels_first():
+    rows = zip(["min", "max"] * 5, T, V, YIELD, strict=True)
+    return [["speed", "T", "V", "yield"], *map(list, rows)]
+
+
+def near_results():
+    return [["run", "T", "V", "yield", "purity"]] + [
+        [f"M-{k}", 50 + k % 7, k % 5, 30.5 + k if k < 10 else None, 90 + k % 9 if k < 11 else None]
+        for k in range(40)
+    ]
+
+
 def percent_header(values):
     return [[*HEAD[:-1], "yield [%]"], *cells(**{"yield": values})[1:]]
 
@@ -509,6 +521,67 @@ CASES = [
         says=("'* by hand, see page 7'",),
     ),
     # files
+    Case(
+        "names_on_two_lines",
+        book(
+            [
+                ["run", "conditions", None, "solvent", "yield"],
+                [None, "T", "V", None, None],
+                *ROWS[1:],
+            ],
+            merged=["B1:C1"],
+        ),
+        says=("the column names are on two lines",),
+    ),
+    Case(
+        "names_on_two_lines_unmerged",
+        book(
+            [["run", "bath", None, "solvent", "yield"], [None, "T", "V", None, None], *ROWS[1:]],
+            before=[("Notes", [["see the next sheet"]])],
+        ),
+    ),
+    Case(
+        "levels_named_like_totals",
+        text(levels_first()),
+        ids=[str(n) for n in range(1, 11)],
+        id_column=None,
+        labels={str(n): [y] for n, y in enumerate(YIELD, start=1) if y is not None},
+        inputs={"speed": ["min", "max"] * 5, "T": T, "V": V},
+    ),
+    Case(
+        "total_without_an_id_column",
+        text([*ROWS, ["Mean", "", "", "", 52.8], ["* by hand", "", "", "", ""]]),
+        ids=[str(n) for n in range(1, 11)],
+        id_column=None,
+        labels={str(n): [y] for n, y in enumerate(YIELD, start=1) if y is not None},
+        says=("the name of a total: 'Mean'",),
+        named=("run",),
+    ),
+    Case(
+        "result_of_a_run_with_a_bound",
+        text(
+            cells(
+                **{
+                    "yield": some(YIELD, {4: ">95", 6: "failed"}),
+                    "purity": some(PURITY, {4: 99, 6: 12}),
+                }
+            )
+        ),
+        skipped={"R-5": ">95: a bound, not learned from"},
+        failed={"R-7": None},
+        named=("purity",),
+        says=("dropped, result (filled only where 'yield' is",),
+    ),
+    Case(
+        "result_with_a_stray_value",
+        text(near_results()),
+        ids=[f"M-{k}" for k in range(40)],
+        labels={f"M-{k}": [30.5 + k] for k in range(10)},
+        inputs={"T": [50 + k % 7 for k in range(40)], "V": [k % 5 for k in range(40)]},
+        named=("purity",),
+        refusals=("the column 'purity' is filled in 10 rows with 'yield' and in only 1 without",),
+        follow=(0,),
+    ),
     Case("trailing_separator", text([",".join(map(plain, row)) + "," for row in ROWS])),
     Case(
         "latin_1", text(cells(T=with_unit(T, " °C")), ";", encoding="latin-1"), says=("not UTF-8",)

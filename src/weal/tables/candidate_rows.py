@@ -68,11 +68,14 @@ def find_left_out(
     units = read_unit_row(columns, id_column)
     headers = _headers(columns)
     inputs = [name for name in columns if name not in (id_column, *targets)]
-    empty = _without(columns, inputs if id_column else list(columns), id_column)
-    labels = [columns[name] for name in targets if name in columns and id_column]
+    empty = _without(columns, inputs, id_column)
+    labels = [columns[name] for name in targets if name in columns]
     has_label = {n for n in empty if any(is_filled(cells[n]) for cells in labels)}
     again = _again(columns[id_column], has_label, set(empty)) if id_column else set()
-    totals = _totals(columns[id_column], {*empty, *headers}) if id_column else ()
+    first = columns[id_column or next(iter(columns))]
+    totals = _totals(first, {*empty, *headers})
+    if id_column is None and not _occur_once(first, totals):  # levels, such as min and max
+        totals = ()
     taken = {*headers, *totals, *([0] if units else [])}
     return LeftOutRows(
         units,
@@ -163,7 +166,7 @@ def _without(
     if not inputs:
         return []
     if id_column is None:
-        return _single_words(columns)
+        return _single_words(columns, inputs)
     rows: Iterable[int] = range(len(columns[inputs[0]]))
     for name in inputs:
         cells = columns[name]
@@ -174,10 +177,10 @@ def _without(
     return [n for n in rows if is_filled(ids[n])]
 
 
-def _single_words(columns: Mapping[str, RawColumn]) -> list[int]:
-    """Rows in which one word is the only cell, in the first column."""
-    first, *others = columns.values()
-    if len(others) < 2:
+def _single_words(columns: Mapping[str, RawColumn], inputs: Sequence[str]) -> list[int]:
+    """Rows in which a word in the first column is the only cell beside the label."""
+    first, others = next(iter(columns.values())), [columns[name] for name in inputs[1:]]
+    if len(others) < 2 or columns[inputs[0]] is not first:
         return []
     rows: Iterable[int] = range(len(first))
     for cells in others:
@@ -199,6 +202,14 @@ def _totals(ids: RawColumn, others: set[int]) -> tuple[int, ...]:
         elif n not in others and is_filled(ids[n]):
             break
     return tuple(found)
+
+
+def _occur_once(cells: RawColumn, rows: Sequence[int]) -> bool:
+    """Whether the cells of these rows are in no other row."""
+    if not rows:
+        return True
+    names = [text_or_blank(cell).strip().casefold() for cell in cells]
+    return all(names.count(names[n]) == 1 for n in rows)
 
 
 def _find_named(columns: Mapping[str, RawColumn], rows: Sequence[int], first: str) -> str:

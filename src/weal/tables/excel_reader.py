@@ -7,8 +7,9 @@ As columns, the sheet has its header found below title lines (`csv_reader.find_h
 and blank columns without a name are skipped.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from pathlib import Path
 
 from weal.limits import read_limits
@@ -29,6 +30,7 @@ from weal.tables.openpyxl_sheet import read_with_openpyxl
 from weal.tables.plain_sheet import read_plain_sheet
 from weal.tables.table_error import Remedy, TableError
 from weal.tables.text_records import check_size, too_long_cell, unescape_control_characters
+from weal.tables.units import canonical_unit, is_known_unit
 
 MAX_SHEETS_SEARCHED = 30
 _MIN_COLUMNS = 2
@@ -66,8 +68,7 @@ def read_sheet_columns(
     wanted = {*named, *filter(None, [target])}
 
     def is_table(rows: Rows) -> bool:
-        heads = (set(column_names(row)) for _, row in rows[:HEADER_ROWS])
-        return any(wanted <= names for names in heads) if wanted else looks_like_table(rows)
+        return _find_names(rows, wanted) is not None if wanted else looks_like_table(rows)
 
     data = path.read_bytes()
     grid = read_sheet_grid(data, where, sheet, is_table)
@@ -76,11 +77,16 @@ def read_sheet_columns(
         grid = read_sheet_grid(data, where, sheet, is_table)
     if wanted and sheet is None and grid.notes and not is_table(grid.rows):
         raise _no_sheet(data, where, named or [str(target)])
-    first = find_header(grid.rows, where, header, ragged=True, named=list(wanted))
+    first = None if header else _find_names(grid.rows, wanted)
+    if first is None:
+        first = find_header(grid.rows, where, header, ragged=True, named=list(wanted))
     notes = list(grid.notes)
     if first and header is None:
         notes.append(header_note(where, grid.rows[first][0]))
-    return _columns([row for _, row in grid.rows[first:]], where), tuple(notes)
+    rows = [row for _, row in grid.rows[first:]]
+    if joined := join_header(rows):
+        notes.append(f"{Path(where).name}: the column names are on two lines")
+    return _columns(joined or rows, where), tuple(notes)
 
 
 def _no_sheet(data: bytes, where: str, named: Sequence[str]) -> TableError:
@@ -101,6 +107,45 @@ def _no_sheet(data: bytes, where: str, named: Sequence[str]) -> TableError:
         *remedies[:1],
         otherwise="write the names as they are in a sheet, or choose it (--sheet)",
     )
+
+
+def _find_names(rows: Rows, wanted: set[str]) -> int | None:
+    """The first row with all these names, or the first of two such rows; None without names."""
+    heads = [set(column_names(row)) for _, row in rows[: HEADER_ROWS + 1]]
+    single = (n for n, head in enumerate(heads[:HEADER_ROWS]) if wanted and wanted <= head)
+    joined = (n for n, (a, b) in enumerate(pairwise(heads)) if wanted and wanted <= a | b)
+    found = next(single, None)
+    return next(joined, None) if found is None else found
+
+
+def join_header(rows: Sequence[Sequence[Cell]]) -> list[Sequence[Cell]] | None:
+    """The rows with one header, where the first has groups and the second their columns.
+
+    >>> join_header([["run", "bath", "bath", "yield"], [None, "T", "time", None], ["A", 1, 2, 3]])
+    [['run', 'T', 'time', 'yield'], ['A', 1, 2, 3]]
+    """
+    if len(rows) < 3:
+        return None
+    width = max(len(rows[0]), len(rows[1]))
+    groups, names = ([*column_names(row), *[""] * (width - len(row))] for row in rows[:2])
+    counts, after = Counter(groups), [*groups[1:], ""]
+    own = [bool(name) and name != group for name, group in zip(names, groups, strict=True)]
+    grouped = [
+        not group or counts[group] > 1 or (not after[n] and n + 1 < width and own[n + 1])
+        for n, group in enumerate(groups)
+    ]
+    if not any(own) or own != [is_in and bool(names[n]) for n, is_in in enumerate(grouped)]:
+        return None
+    wanted = [n for n in range(width) if own[n]]
+    are_units = all(is_known_unit(canonical_unit(names[n])) for n in wanted)
+    if are_units or not all(is_name(names[n]) for n in wanted):
+        return None
+    taken = Counter(name if own[n] else groups[n] for n, name in enumerate(names))
+    head: list[Cell] = [
+        groups[n] if not own[n] else name if taken[name] == 1 else f"{groups[n]} {name}".strip()
+        for n, name in enumerate(names)
+    ]
+    return [head, *rows[2:]]
 
 
 def sheet_titles(data: bytes) -> list[str]:

@@ -21,6 +21,7 @@ from weal.tables.plan_columns import PlanColumn
 from weal.tables.table import Table
 
 MIN_ASKED_GAPS = 0.5  # share of missing cells of columns with the same gaps
+MAX_STRAY_SHARE = 0.1  # of the other rows that have a value in a column that may be a result
 MAX_TWIN_COLUMNS = 60  # columns that are compared in pairs
 TWIN_SHARE = 0.95  # of rows in which one category determines the other
 TWIN_CORRELATION = 1 - 1e-9
@@ -48,11 +49,35 @@ def find_results(table: Table, target: str | None, names: Sequence[str]) -> list
     """
     if target is None or target not in table.columns:
         return []
-    labelled = filled(table, target)
+    labelled = _measured(table, target)
     if labelled.all() or not labelled.any():
         return []
     some = ((name, filled(table, name)) for name in names if _may_have_gaps(table, name))
     return [name for name, there in some if there.any() and not there[~labelled].any()]
+
+
+def _measured(table: Table, target: str) -> Mask:  # (N,)
+    """The rows with a label, with a bound, or with a run that failed."""
+    found = filled(table, target)
+    found[[n for n, _ in table.failures]] = True
+    return found
+
+
+def find_near_results(
+    table: Table, target: str | None, names: Sequence[str]
+) -> Iterator[tuple[str, int, int]]:
+    """Columns filled where the target is and hardly elsewhere; the filled cells there and here."""
+    if target is None or target not in table.columns:
+        return
+    labelled = _measured(table, target)
+    for name in names:
+        if not _may_have_gaps(table, name) or (~labelled).sum() < _MIN_ROWS:
+            continue
+        there = filled(table, name)
+        with_label, others = int(there[labelled].sum()), int(there[~labelled].sum())
+        most = MAX_STRAY_SHARE * int((~labelled).sum())
+        if 0 < others <= most and 2 * with_label >= int(labelled.sum()) > 0:
+            yield name, with_label, others
 
 
 def find_same_gaps(table: Table, names: Sequence[str]) -> list[str]:

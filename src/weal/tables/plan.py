@@ -24,7 +24,7 @@ import numpy as np
 from weal.tables.cells import short
 from weal.tables.columns import check_columns, has_words, row_ids, row_labels
 from weal.tables.frames import Matrix
-from weal.tables.input_columns import find_results
+from weal.tables.input_columns import find_near_results, find_results
 from weal.tables.plan_columns import (
     DECLARED,
     ORDERED,
@@ -162,6 +162,8 @@ def make_plan(
         for target in (options.targets if automatic else ())
         for name in find_results(table, target, others)
     }
+    if automatic:
+        _refuse_near_results(table, options, [name for name in others if name not in results])
     columns = tuple(
         _result_column(name, results[name]) if name in results
         else plan_column(table, name, ids, options, automatic)
@@ -176,6 +178,18 @@ def make_plan(
             otherwise="or add a column of inputs that differ between rows",
         )
     return plan
+
+
+def _refuse_near_results(table: Table, options: TableOptions, names: Sequence[str]) -> None:
+    """Refuse a column that is filled where a target is, and in few other rows."""
+    for target in options.targets:
+        for name, with_label, others in find_near_results(table, target, names):
+            raise TableError(
+                f"the column {name!r} is filled in {with_label} rows with {target!r} and in only "
+                f"{others} without: is it a result?",
+                Remedy("type", f"{name}=drop", "leaves it out"),
+                Remedy("also-input", name, "makes it an input"),
+            )
 
 
 def _result_column(name: str, target: str) -> PlanColumn:

@@ -78,7 +78,9 @@ class Table:
         """The rows at these positions, in this order."""
         at = range(self.n)[rows] if isinstance(rows, slice) else rows
         columns = {name: take_cells(column, at) for name, column in self.columns.items()}
-        return replace(self, columns=columns, n=len(at))
+        notes = dict(self.failures)
+        failures = tuple((n, notes[row]) for n, row in enumerate(at) if row in notes)
+        return replace(self, columns=columns, n=len(at), failures=failures)
 
 
 def read_table(
