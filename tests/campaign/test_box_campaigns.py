@@ -52,6 +52,7 @@ def all_rows(campaign):
 @pytest.fixture
 def store(tmp_path, monkeypatch):
     (tmp_path / "inputs.toml").write_text(BOX)
+    (tmp_path / "named.toml").write_text("[inputs]\nid = [0, 1]\nx = [0, 1]\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WEAL_STORE", "sqlite:///box.db")
 
@@ -139,6 +140,9 @@ def test_a_campaign_from_a_table_says_how_rows_are_added(store):
         (("--box", "inputs.toml", "--target", "x1"), "is an input of the box"),
         (("--box", "inputs.toml", "--rows", "0"), "it needs a whole number from 1"),
         (("--box", "none.toml"), "there is no file none.toml"),
+        (("--pool", "inputs.toml"), "is a box of inputs; write --box inputs.toml"),
+        (("--box", "t.csv"), "is a table of candidates; write --pool t.csv"),
+        (("--box", "named.toml"), "an input of the box is called 'id'"),
     ],
 )
 def test_options_that_do_not_go_together(store, words, says):

@@ -20,12 +20,12 @@ from weal.learner.joint_scores import scored_views
 from weal.learner.local_candidates import box_neighbours
 from weal.model.checks import check_count
 from weal.store.protocol import Store
-from weal.tables.candidate_table import PlannedTable
+from weal.tables.candidate_table import DEFAULT_ID_COLUMN, PlannedTable
 from weal.tables.design_file import design_table, input_types, read_box, space_from_json
 from weal.tables.design_space import DesignSpace
 from weal.tables.table_options import TableOptions
 
-DEFAULT_REFINED_ROWS = 100
+MAX_REFINED_ROWS = 100_000
 
 
 def create_from_box(
@@ -36,6 +36,11 @@ def create_from_box(
     space = read_box(path)
     if options.id_column is not None:
         raise ValueError("rows of a box are numbered: leave out --id")
+    if DEFAULT_ID_COLUMN in space.names:
+        raise ValueError(
+            f"an input of the box is called {DEFAULT_ID_COLUMN!r}, as the numbers of the rows are; "
+            "rename the input"
+        )
     if options.target in space.names:
         raise ValueError(
             f"the target {options.target!r} is an input of the box; name the result, or rename "
@@ -75,7 +80,9 @@ def refine(session: Session, n: int, who: str) -> list[str]:
         dict(zip(space.names, cells, strict=True))
         for cells in zip(*(columns[one] for one in space.names), strict=True)
     ]
-    found = box_neighbours(state, session.beliefs, space, rows, check_count(n))
+    if check_count(n) > MAX_REFINED_ROWS:
+        raise ValueError(f"n is {n}; write at most {MAX_REFINED_ROWS:,} rows at a time")
+    found = box_neighbours(state, session.beliefs, space, rows, n)
     table = design_table(space, [tuple(row[one] for one in space.names) for row in found])
     like = state.candidates.inputs_at(slice(None))
     made = add(session.store, ledger, table, like, who)

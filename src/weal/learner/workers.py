@@ -216,11 +216,11 @@ def _wait_until_ready(slot: _Slot) -> None:
     try:
         problem = slot.pipe.recv() if slot.pipe.poll(START_SECONDS) else "it takes too long"
     except (EOFError, OSError):
-        problem = "the process ended as it began; is the run under if __name__ == '__main__': ?"
+        problem = "it ended as it began"
     if problem is not None:
         raise ValueError(
-            f"a process cannot load the oracle: {problem}. Define it in a module of its own and "
-            "import it, or leave the timeout out"
+            f"a process cannot load the oracle: {problem}. Define the oracle in a module of its "
+            "own, call run below `if __name__ == '__main__':`, or leave the timeout out"
         )
 
 

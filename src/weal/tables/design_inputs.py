@@ -96,10 +96,21 @@ class DesignInput:
         return found | ({"scale": "log"} if self.log else {})
 
 
-def input_from_python(name: object, given: object) -> DesignInput:
-    """The input of a tuple, range, list or array; ValueError with the way out."""
+def check_name(name: object) -> str:
+    """The name of an input; ValueError unless it is text on one line."""
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"the input {name!r} needs a name that is text")
+    if name != name.strip() or not name.isprintable():
+        raise ValueError(
+            f"the input {name!r} has blanks at an end, or signs that are not printed, in its name; "
+            "leave them out"
+        )
+    return name
+
+
+def input_from_python(name: object, given: object) -> DesignInput:
+    """The input of a tuple, range, list or array; ValueError with the way out."""
+    name = check_name(name)
     if isinstance(given, range):
         step = given.step if given.step > 0 and len(given) > 1 else None
         return replace(_listed(name, given), step=step)
@@ -122,6 +133,7 @@ def input_from_python(name: object, given: object) -> DesignInput:
 
 def input_from_table(name: str, given: object) -> DesignInput:
     """The input of a TOML value: a table, two bounds, or a list of words."""
+    check_name(name)
     if isinstance(given, list):
         return _input_from_list(name, given)
     if not isinstance(given, Mapping):
@@ -141,7 +153,7 @@ def input_from_table(name: str, given: object) -> DesignInput:
 def _input_from_list(name: str, given: list[object]) -> DesignInput:
     """Two bounds, or a list of words."""
     if len(given) == 2 and all(is_real(one) for one in given):
-        return DesignInput(name, *_bounds(name, tuple(given)))
+        return DesignInput(name, *_bounds(name, tuple(given), "[{1}, {0}]"))
     if any(is_real(one) for one in given):
         raise ValueError(
             f"the input {name!r} is {given}; a list of numbers is written "
@@ -152,7 +164,7 @@ def _input_from_list(name: str, given: list[object]) -> DesignInput:
 
 def _interval(name: str, given: Mapping[str, object]) -> DesignInput:
     ends = (given["low"], given["high"])
-    low, high = _bounds(name, ends)
+    low, high = _bounds(name, ends, "low = {1}, high = {0}")
     integer, scale = given.get("integer", False), given.get("scale", "linear")
     if not isinstance(integer, bool):
         raise ValueError(f"integer of {name!r} is {integer!r}; write true or false")
@@ -194,7 +206,9 @@ def _logarithmic(name: str, low: float, high: float, given: tuple[object, ...]) 
     return DesignInput(name, low, high, log=True)
 
 
-def _bounds(name: str, given: tuple[object, ...]) -> tuple[float, float]:
+def _bounds(
+    name: str, given: tuple[object, ...], exchanged: str = "({1}, {0})"
+) -> tuple[float, float]:
     numbers = [float(bound) for bound in map(plain, given[:2]) if is_real(bound)]
     if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
         raise ValueError(f"{name!r} is {given}; its bounds are numbers")
@@ -202,7 +216,7 @@ def _bounds(name: str, given: tuple[object, ...]) -> tuple[float, float]:
     if not math.isfinite(high - low):
         raise ValueError(f"{name!r} is {given}; its bounds are too far apart")
     if low >= high:
-        hint = f"; write ({given[1]}, {given[0]})" if low > high else ""
+        hint = f"; write {exchanged.format(*given)}" if low > high else ""
         raise ValueError(f"{name!r} is {given}; the lower bound comes first, below the upper{hint}")
     return low, high
 

@@ -163,6 +163,10 @@ def new(
 
 def _source(pool: Path | None, box: Path | None, rows: int | None, copy: bool) -> Path:
     """The file of the candidates or of the box."""
+    if pool is not None and pool.suffix.lower() == ".toml":
+        raise click.UsageError(f"{pool} is a box of inputs; write --box {quote(str(pool))}.")
+    if box is not None and box.suffix.lower() in (".csv", ".tsv", ".xlsx", ".parquet"):
+        raise click.UsageError(f"{box} is a table of candidates; write --pool {quote(str(box))}.")
     if pool is not None and box is None and rows is None:
         return pool
     if box is not None and pool is None and not copy:
