@@ -15,7 +15,7 @@ EVERY labels; the area is their mean.
 
 Tasks: tables of scikit-learn, California housing cut at its median, Diabetes at its upper third;
 laboratory tables of the folder --data, numbers cut at the upper third, or as they are. Finished
-runs are kept in FILE.part and not run again.
+runs are kept in FILE.part and not run again: delete it when the code has changed.
 """
 
 import os
@@ -262,6 +262,14 @@ def finished(path: Path | None) -> dict[tuple[str, int], list[dict[str, Any]]]:
     return found
 
 
+def means(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Means of the scores over the seeds."""
+    frame = pd.DataFrame(rows)
+    by = [name for name in ("task", "kind", "labels", "method") if name in frame]
+    found = frame.groupby(by, sort=False)[["log_loss", "accuracy"]].mean().reset_index()
+    return list(found.to_dict("records"))
+
+
 def table(rows: list[dict[str, Any]], by: list[str]) -> pd.DataFrame:
     """Means of the scores by some columns, a column for each method."""
     frame = pd.DataFrame(rows)
@@ -297,7 +305,8 @@ def main() -> None:
     say(table(rows, ["task"]).round(3).to_string())
     if options.to:
         seeds = f"{options.first_seed}:{options.first_seed + options.seeds}"
-        record.write(options.to, f"pass/fail, classes and grades: {options.what}", rows, seeds)
+        what = f"pass/fail, classes and grades: {options.what}, means over the seeds"
+        record.write(options.to, what, means(rows), seeds)
 
 
 if __name__ == "__main__":
