@@ -15,7 +15,8 @@ import weal
 from shell import alone_in, typed
 
 SOURCE = Path(weal.__file__).parent
-OTHERS = ("plan_json", "plain_sheet", "design_space", "table_writer", "workbook_scan")
+BOXES = ("design_space", "design_file", "design_inputs", "mixtures")  # `test_boxes`
+OTHERS = (*BOXES, "plan_json", "plain_sheet", "table_writer", "workbook_scan")
 MODULES = [
     *(one for one in sorted(SOURCE.glob("tables/*.py")) if one.stem not in OTHERS),
     *(SOURCE / "campaign" / f"{one}.py" for one in ("creation", "config", "label_input")),

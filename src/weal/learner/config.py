@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from weal.core.extensions.acquisition_registry import (
     ACQUISITIONS,
     AcquisitionArgument,
-    acquisition_names,
     find_acquisition,
     takes_cost,
 )
@@ -85,10 +84,8 @@ def _one(acquisition: str | Acquisition) -> tuple[str, Acquisition]:
     try:
         return find_acquisition(acquisition)
     except ValueError as error:
-        raise ValueError(
-            f"{error}; there are {', '.join([*acquisition_names(), *ACQUISITION_GROUPS])}, or give "
-            "a function of your own"
-        ) from None
+        groups = " or ".join(ACQUISITION_GROUPS)
+        raise ValueError(f"{error}; or write {groups}, for several together") from None
 
 
 def settings_of(

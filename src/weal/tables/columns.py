@@ -258,8 +258,8 @@ def check_columns(table: Table, names: Sequence[str]) -> None:
         lost = some_of([repr(name) for name in absent])
         there = ", ".join(list(table.columns)[:20]) + (", ..." if len(table.columns) > 20 else "")
         raise ValueError(
-            f"the table has no column {lost}; it has {there}: write a name as it is there, or "
-            "choose another sheet (--sheet) or line of the column names (--header)"
+            f"the table has no column {lost}; it has {there}: write a name as it is there; of a "
+            "file, another sheet (--sheet) or line (--header) may have the column names"
         )
 
 

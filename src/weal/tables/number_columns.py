@@ -137,7 +137,11 @@ def read_label_cells(name: str, cells: Sequence[str], form: NumberForm) -> dict[
     parsed = {t: one for t, one in parsed.items() if one.unit in sure or not _is_letter(one)}
     try:
         read = _numbers(name, list(parsed), parsed, set(parsed), form)
-    except TableError:
+    except TableError as error:
+        if any(one.option == "unit" for one in error.remedies):  # what a plain number means is open
+            raise ValueError(
+                f"{error.problem}; write all with their unit, or all without"
+            ) from None
         return {}
     values = zip(parsed, read.numbers, strict=True)
     found = {text: float(y) for text, y in values if y is not None and math.isfinite(y)}
