@@ -7,6 +7,7 @@ import pytest
 
 import weal
 from shell import typed
+from weal.campaign import box_candidates
 
 pandas = pytest.importorskip("pandas")
 BOX = """
@@ -158,3 +159,26 @@ def test_a_box_where_every_row_is_there_cannot_be_refined():
     learner.run(lambda row: row["k"] - row["m"] ** 2, 8)
     with pytest.raises(ValueError, match="are new, and 5 are to be added; ask for fewer"):
         learner.refine(5)
+
+
+def test_two_people_refine_at_the_same_moment(tmp_path, monkeypatch):
+    store = f"sqlite:///{tmp_path}/two.db"
+    pool = weal.box({"x": (0, 1), "y": (0, 1)}, n=60, constraint="x + y <= 1")
+    with (
+        weal.open_campaign("demo", store, pool=pool, by="ann") as ann,
+        weal.open_campaign("demo", store, by="bo") as bo,
+    ):
+        ann.run(lambda row: row["x"] - row["y"], 12)
+        own = box_candidates.refine
+        found = []
+
+        def later(session, n, who):
+            if who == "bo" and not found:  # ann is faster
+                found.append(ann.refine(3))
+            return own(session, n, who)
+
+        monkeypatch.setattr(box_candidates, "refine", later)
+        assert bo.refine(2) == ["64", "65"]
+        assert found == [["61", "62", "63"]]
+        assert ann.read_ledger().rows == 65
+        assert sum(row["x"] + row["y"] > 1 for row in all_rows(ann)) == 0

@@ -1136,7 +1136,14 @@ class Campaign(CampaignLog):
         """
         from weal.campaign.box_candidates import refine
 
-        return refine(self.read_session(), n, by or self.who)
+        while True:  # once, unless others add candidates at the same moment
+            session = self.read_session()
+            rows = session.ledger.rows
+            try:
+                return refine(session, n, by or self.who)
+            except ValueError:
+                if self.read_ledger().rows == rows:
+                    raise
 
     def run(
         self,
