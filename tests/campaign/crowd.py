@@ -151,6 +151,27 @@ def same_id(url, rounds):
     return crowd(work)
 
 
+def own_quantities(url, rounds):
+    """Each tells its own quantity of the same row in each round; the numbers of the events."""
+    from campaign.several import several
+    from weal.campaign.campaign import open_campaign
+
+    import_numerics()
+    several(url).close()
+    told = [("yield", 50.0), ("purity", 90.0), ("crystallised", "ja"), ("phase", "bcc")]
+
+    def work(k, barrier):
+        quantity, label = told[k]
+        with open_campaign("lab", url) as one:
+            answers = []
+            for r in range(int(rounds)):
+                barrier.wait()
+                answers.append(one.tell(f"r{r}", {quantity: label}))
+            return answers
+
+    return crowd(work, len(told))
+
+
 def one_key(url, rounds):
     """All tell another value under the same key in each round; what each was answered."""
     from weal.campaign.campaign import open_campaign

@@ -11,6 +11,7 @@ import sys
 from pydoc import locate
 
 from campaign.lab import N, campaign, number, truth
+from campaign.several import several
 from interrupting import Interrupt
 from weal.campaign.campaign import open_campaign
 from weal.campaign.export import export
@@ -69,6 +70,50 @@ def tell_the_rest(url, said=lambda name: None):
             if name not in one.read_ledger().quantity().labels:
                 one.tell(name, truth(number(name)))
                 said(name)
+
+
+WHOLE = {"yield": 50.0, "purity": 90.0, "crystallised": "ja", "phase": "bcc", "grade": "low"}
+
+
+def killed_tellers_of_several(url, count):
+    """Kill tellers of five labels at a time; the rows of which some were acknowledged have all."""
+    rng, there = random.Random(6), []
+    calls = Interrupt(-1, "tell")
+    with several(url.replace("weal.db", "rehearsal.db")) as one:
+        one.tell("r0", WHOLE)
+        calls.during(lambda: one.tell("r1", WHOLE))
+    for _ in range(int(count)):
+        heard = _killed_child(Interrupt(rng.randrange(1, 2 * calls.calls), "tell", die), url)
+        with open_campaign("lab", url) as one:
+            ledger = one.read_ledger()
+        rows = [set(own.labels) for own in ledger.quantities.values()]
+        assert all(some == rows[0] for some in rows), "a row has some of its labels"
+        now = list(ledger.quantity("yield").labels)
+        assert now[: len(there) + len(heard)] == there + heard, "an acknowledged label is lost"
+        there = now
+    return there
+
+
+def _killed_child(hook, url):
+    """Rows that a teller of five labels has acknowledged before the hook killed it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        hook.during(lambda: _tell_several(url, writing))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as acknowledgements:
+        heard = acknowledgements.read().split()
+    os.waitpid(child, 0)
+    return heard
+
+
+def _tell_several(url, writing):
+    with open_campaign("lab", url) as one:
+        for name in map("r{}".format, range(N)):
+            if not one.read_ledger().is_labelled(name):
+                one.tell(name, WHOLE)
+                os.write(writing, f"{name}\n".encode())
 
 
 def in_a_campaign(url, where, deed, *arguments):

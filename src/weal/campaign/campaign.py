@@ -22,6 +22,7 @@ from weal.campaign.config import (
     check_changes,
     check_goal,
     check_together,
+    stored_settings,
     with_goal_parts,
 )
 from weal.campaign.events import settings_body
@@ -1267,7 +1268,8 @@ class Campaign(CampaignLog):
         check_together({**ledger.settings, **changes})
         measured = [one.quantity for one in ledger.quantities.values()]
         check_goal(changes, ledger.rows, measured, ledger.column_names)
-        draft = Draft("settings", settings_body(changes), who=by or self.who)
+        stored = stored_settings(changes, ledger.settings.get("until"))
+        draft = Draft("settings", settings_body(stored), who=by or self.who)
         self.transact(lambda _: [draft])
 
 

@@ -106,12 +106,24 @@ def current_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
 
     >>> current_settings({"goal": 6.0, "seed": 1})
     {'goal': 'learn', 'seed': 1, 'until': 'error < 6'}
+    >>> current_settings({"goal": None, "until": "labels = 80"})
+    {'goal': 'learn', 'until': 'labels = 80'}
     """
     goal = stored.get("goal", "")
     if isinstance(goal, str):
         return dict(stored)
-    until = None if goal is None else f"error < {exact(goal)}"
+    until = stored.get("until") if goal is None else f"error < {exact(goal)}"
     return {**stored, "goal": "learn", "until": until}
+
+
+def stored_settings(settings: Mapping[str, Any], until: str | None = None) -> dict[str, Any]:
+    """Settings as an event keeps them: the goal learn as weal 0.2 reads it, which has no other.
+
+    `until` is the stop condition in force, for changes that have none.
+    """
+    if settings.get("goal") != "learn":
+        return dict(settings)
+    return {"until": until, **settings, "goal": None}
 
 
 def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:

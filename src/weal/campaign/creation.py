@@ -15,7 +15,13 @@ import numpy as np
 
 from weal.campaign.candidate_files import FileCandidates, begin, is_in_files, more, whole_table
 from weal.campaign.candidates import column_costs
-from weal.campaign.config import DEFAULTS, check_goal, check_settings, check_together
+from weal.campaign.config import (
+    DEFAULTS,
+    check_goal,
+    check_settings,
+    check_together,
+    stored_settings,
+)
 from weal.campaign.earlier_labels import EarlierCampaign, earlier_bodies
 from weal.campaign.events import EVENT_BODY_VERSION, SEVERAL_BODY_VERSION
 from weal.campaign.label_input import entry
@@ -128,9 +134,10 @@ def _created_event(
     numbered: bool, who: str, box: DesignSpace | None = None, like: EarlierCampaign | None = None,
 ) -> Draft:  # fmt: skip
     is_plain = len(quantities) == 1 and not quantities[0].words and like is None
+    is_plain = is_plain and settings["goal"] == "learn"
     body: dict[str, object] = {
         "v": EVENT_BODY_VERSION if is_plain else SEVERAL_BODY_VERSION,
-        "settings": settings,
+        "settings": stored_settings(settings),
         "plan": plan.to_json(),
         "quantities": [one.to_json() for one in quantities],
         "target": quantities[0].column,  # weal 0.2 reads it

@@ -13,11 +13,12 @@
     settings    settings that changed
 
 Every body has the version of its format as `v`: EVENT_BODY_VERSION, or SEVERAL_BODY_VERSION for
-what weal 0.2 would misread (several quantities, or one of words; runs that failed; one label of
-several withdrawn). The store takes its own version from the highest `v` in it, so that 0.2 refuses
-such a store and opens the others (`store.statements`). Keys never change their meaning: stores of
-weal 0.2 open for ever. `change_of_labels` gives the meaning of the three kinds that carry labels.
-Each of them names its `quantity`; those of weal 0.2 do not: they mean the campaign's only one.
+what weal 0.2 would misread (several quantities, or one of words; a goal other than learn; runs that
+failed; one label of several withdrawn). The store takes its own version from the highest `v` in it,
+so that 0.2 refuses such a store and opens the others (`store.statements`). Keys never change their
+meaning: stores of weal 0.2 open for ever. `change_of_labels` gives the meaning of the three kinds
+that carry labels. Each of them names its `quantity`; those of weal 0.2 do not: they mean the only
+quantity of their campaign.
 """
 
 from collections.abc import Mapping, Sequence
@@ -180,5 +181,7 @@ def label_of_event(event: Event) -> LedgerLabel:
 
 
 def settings_body(changes: Mapping[str, object]) -> dict[str, object]:
-    """Body of the event `settings`."""
-    return {"v": EVENT_BODY_VERSION, "changes": dict(changes)}
+    """Body of the event `settings`; weal 0.2 has no other goal than to learn (None)."""
+    is_plain = changes.get("goal") is None
+    version = EVENT_BODY_VERSION if is_plain else SEVERAL_BODY_VERSION
+    return {"v": version, "changes": dict(changes)}

@@ -327,7 +327,8 @@ def _write_recovered(folder: Path, found: _RecoveredRows) -> RecoveryReport:
         for place, row in rows.items():
             about = {**dict(zip(RECOVERED_FIELDS, row, strict=True)), "vouched": trusts[place]}
             file.write(json.dumps(about, default=repr) + "\n")
-    header = ("campaign", "seq", "kind", "id", "label", "noise", "note", "who", "time", "vouched")
+    header = ("campaign", "seq", "kind", "id", "quantity", "label",
+              "noise", "note", "who", "time", "vouched")  # fmt: skip
     _table(paths[1], header, (_label(row, trusts[row[0], row[1]]) for row in labels))
     _table(paths[2], ("campaign", "id"), sorted(map(tuple, found.ids.values())))
     chunks = list(_write_chunks(folder, found.chunks))
@@ -353,7 +354,8 @@ def _label(row: SqlRow, vouched: str) -> SqlRow:
     except (TypeError, ValueError, RecursionError):
         body = {}
     body = body if isinstance(body, dict) else {}
-    return (*row[:4], body.get("y"), body.get("noise"), body.get("note"), *row[5:7], vouched)
+    own = (body.get("quantity"), body.get("y"), body.get("noise"), body.get("note"))
+    return (*row[:4], *own, *row[5:7], vouched)
 
 
 def _write_chunks(folder: Path, chunks: Rows) -> Iterator[Path]:
