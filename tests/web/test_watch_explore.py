@@ -6,6 +6,7 @@ import time
 import pytest
 
 import weal
+from campaign.whole_experiment import PURITY, YIELD, ids, measured, teach
 from weal.errors import AlreadyLabelled, Conflict, UnknownId
 from web.conftest import begin
 from web.visiting import PATIENCE, Visitor, plain
@@ -166,3 +167,17 @@ def test_a_goal_typed_on_the_settings_page_is_what_the_watch_page_speaks_of(eve,
     assert "expected F1 of the rows above 20.5" in plain(eve.get("/").text)
     with weal.open_campaign("steel", labelled) as campaign:
         assert campaign.read_ledger().settings["goal"] == "above 20.5"
+
+
+def test_a_goal_over_two_results_is_set_and_watched_on_the_page(eve, labelled):
+    with measured(YIELD, PURITY, store=labelled) as campaign:
+        teach(campaign, ids(0, 24))
+    fields = {**eve.form("/c/runs/settings", "/c/runs/settings"), "who": "eve"}
+    wrong = eve.post("/c/runs/settings", {**fields, "goal": "maximise yeild"})
+    assert "did you mean yield?" in plain(wrong.text)
+    both = "maximise yield and maximise purity subject to purity >= 90,5"
+    assert eve.post("/c/runs/settings", {**fields, "goal": both}).status_code in (200, 303)
+    text = until(eve, "/c/runs/watch", "Goal: maximise yield and maximise purity")
+    assert "purity >= 90.5" in text
+    assert "Pareto rows" in text
+    assert "hypervolume of the measured rows" in text

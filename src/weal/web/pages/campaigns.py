@@ -204,7 +204,7 @@ class PlanForm:
         option: Annotated[list[str], Form(max_length=1000)] = [],  # noqa: B006
         sheet: Text = "",
         header: HeaderLine = "",
-        goal: Annotated[str, Form(max_length=200)] = "",
+        goal: Annotated[str, Form(max_length=2000)] = "",
         until: Annotated[str, Form(max_length=200)] = "",
     ) -> None:
         pairs = [one.partition("\n") for one in option]

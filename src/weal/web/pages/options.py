@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, HTTPException, Query, Response, UploadFile
 from fastapi.responses import FileResponse
 
-from weal.campaign.config import check_typed_goal, seconds, split_names
+from weal.campaign.config import check_goal, check_typed_goal, seconds, split_names
 from weal.store.events import MAX_ID
 from weal.text import REASONS
 from weal.web.job_context import Arguments, FileJson
@@ -28,6 +28,7 @@ CHOICES = ("auto", "multi", *(name for name in REASONS if name not in ("ucb", "s
 MAX_SKIPPED_SHOWN = 200
 Work = Annotated[str, Query(max_length=64)]
 Short = Annotated[str, Form(max_length=200)]
+Goal = Annotated[str, Form(max_length=2000)]
 
 
 @router.get("/c/{name}/settings")
@@ -47,7 +48,7 @@ def settings(context: CampaignRead, work: Work = "") -> Response:
 
 @router.post("/c/{name}/settings", status_code=303)
 def change(
-    context: CampaignWrite, acquisition: Short, lease: Short, goal: Short = "", until: Short = "",
+    context: CampaignWrite, acquisition: Short, lease: Short, goal: Goal = "", until: Short = "",
     warp: Short = "",
 ) -> Response:  # fmt: skip
     """Change the settings that differ from the present ones."""
@@ -58,8 +59,10 @@ def change(
         "warp": warp or None,
         **check_typed_goal(goal, until),
     }
-    before = context.ledger.settings
+    ledger, before = context.ledger, context.ledger.settings
     changes = {key: value for key, value in wanted.items() if before[key] != value}
+    measured = [one.quantity for one in ledger.quantities.values()]
+    check_goal(changes, ledger.rows, measured, ledger.column_names)  # before the work
     if not changes:
         return context.redirect(context.url("settings"))
     job = context.submit("change", name=context.name, who=context.who, changes=changes)

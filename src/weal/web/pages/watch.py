@@ -21,6 +21,7 @@ MAX_INPUT_BARS = 12
 ERROR_SERIES = {
     "left_out": "leave-one-out", "prequential": "prequential", "expected": "expected"
 }  # fmt: skip
+CURVE_NAMES = {"best": "best so far", "f1": "expected F1", "hypervolume": "hypervolume"}
 MAX_CONTRADICTED_ROWS_SHOWN = 10  # of a group of contradicted labels
 
 
@@ -112,7 +113,7 @@ def _curve(context: CampaignRequest, status: StatusJson, measured: Any) -> Curve
         at = [labels for labels, _ in own["course"]]
         values = [value for _, value in own["course"]]
         level = [(until.text, stop)] if until and stop and until.watched == "best" else []
-        name = "best so far" if goal.curve == "best" else "expected F1"
+        name = CURVE_NAMES[goal.curve]
         return {"labels": at, "lines": [(name, values)], "levels": level,
                 "axis": goal.curve_label(context.target), "zero": goal.curve != "best"}  # fmt: skip
     course = {kind: status["beliefs"][kind] for kind in ERROR_SERIES}
