@@ -97,7 +97,13 @@ def list_words(words: Sequence[str], last: str = "and") -> str:
 def as_shown(value: object) -> str:
     """A value in a message: quoted and shortened; `empty` for blank text."""
     is_blank = value is None or (isinstance(value, str) and not value.strip())
-    return "empty" if is_blank else short(value) if isinstance(value, str) else f"{value!r:.60}"
+    return (
+        "empty (skip the row to leave it without a label)"
+        if is_blank
+        else short(value)
+        if isinstance(value, str)
+        else f"{value!r:.60}"
+    )
 
 
 def label_field(row: object, column: str | None) -> str:
