@@ -6,8 +6,8 @@ where they lie on one, and keeps to its values where it has few of them (integer
 categories, dates, booleans and missing values are copied. The step is MAX_GRID_STEPS times that of
 a grid with as many points as there are candidates: U^(-1/k) of the ranks for k moving inputs.
 
-Candidates of a box (`weal.box`) move within it instead: on the scale of each input, parts of a
-mixture with their sum, under its constraints, and never onto a candidate that is there.
+Candidates of a box (`weal.box`) move within it instead: in the same ranks, parts of a
+mixture with their sum, within its bounds and constraints, and never onto a candidate that is there.
 
 All random numbers come from the seed and the number of candidates.
 """
@@ -77,8 +77,7 @@ def box_neighbours(
     _check_model(state)
     parents = [rows[k] for k in _parents(state, beliefs, min(n, N_PARENTS))]
     width = MAX_GRID_STEPS * len(rows) ** (-1.0 / max(box.n_moving, 1))
-    taken = {tuple(row[name] for name in box.names) for row in rows}
-    return box.neighbours(parents, n, min(width, 1.0), _generator(state), taken, allowed)
+    return box.neighbours(parents, n, min(width, 1.0), _generator(state), rows, allowed)
 
 
 def _neighbours(

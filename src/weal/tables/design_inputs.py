@@ -59,9 +59,13 @@ class DesignInput:
         return list(np.clip(found, self.low, self.high).tolist())
 
     def perturbed(
-        self, cells: Sequence[Value], width: float, rng: np.random.Generator
-    ) -> list[Value]:
-        """The cells moved by up to this share of the range; words stay as they are."""
+        self, cells: Sequence[Value], width: float, rng: np.random.Generator,
+        there: Sequence[Value] = (),
+    ) -> list[Value]:  # fmt: skip
+        """The cells moved by up to this share of the ranks of the values that are `there`.
+
+        Moves are shorter where there are many values. Words stay as they are.
+        """
         jump = rng.uniform(-width, width, len(cells))
         if not self.is_number:
             return list(cells)
@@ -72,10 +76,14 @@ class DesignInput:
             reach = max(width * len(levels), 1.0)  # the next value is in reach
             to = np.clip(np.rint(here + jump / width * reach), 0, len(levels) - 1)
             return [self.values[order[k]] for k in to.astype(np.intp).tolist()]
-        low, high = (math.log(x) if self.log else x for x in (self.low, self.high))
-        x = np.clip(np.array(cells, dtype=np.float64), self.low, self.high)
-        u = np.abs(((np.log(x) if self.log else x) - low) / (high - low) + jump)
-        x = low + np.where(u > 1.0, np.maximum(2.0 - u, 0.0), u) * (high - low)
+        known = np.array([self.low, self.high, *there], dtype=np.float64)
+        known = np.clip(known, self.low, self.high)
+        known = np.unique(known[~np.isnan(known)])
+        scaled, x = (np.log(v) if self.log else v for v in (known, np.clip(
+            np.array(cells, dtype=np.float64), self.low, self.high)))  # fmt: skip
+        ranks = np.linspace(0.0, 1.0, len(known))
+        u = np.abs(np.interp(x, scaled, ranks) + jump)  # turned back at the bounds
+        x = np.interp(np.where(u > 1.0, np.maximum(2.0 - u, 0.0), u), ranks, scaled)
         return list(np.clip(np.exp(x) if self.log else x, self.low, self.high).tolist())
 
     def contains(self, cell: object) -> bool:

@@ -13,7 +13,7 @@ drawn at random. `neighbours` moves rows a little, under the same constraints.
 """
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
@@ -120,19 +120,22 @@ class DesignSpace:
 
     def neighbours(
         self, parents: Sequence[Mapping[str, Any]], n: int, width: float,
-        rng: np.random.Generator, taken: Collection[DesignRow] = (),
+        rng: np.random.Generator, rows: Sequence[Mapping[str, Any]] = (),
         constraint: Callable[[dict[str, Any]], bool] | None = None,
     ) -> list[dict[str, Any]]:  # fmt: skip
         """n new rows near these, each input moved by up to `width` of its range.
 
-        Cells of other columns are those of the parent. Rows in `taken` are not new.
+        Cells of other columns are those of the parent. `rows` are there already: none of them is
+        new, and moves are shorter where they are dense.
         """
         if not self.n_moving:
             raise ValueError("no input of numbers moves: there is nothing to refine")
-        found, tried, seen = list[dict[str, Any]](), 0, set(taken)
+        found, tried = list[dict[str, Any]](), 0
+        there = {name: [row[name] for row in rows] for name in self.names}
+        seen = set(zip(*there.values(), strict=True))
         at = [parents[k % len(parents)] for k in range(n)]
         for _ in range(MAX_NEIGHBOUR_ROUNDS):
-            block = self._perturbed(at, width, rng)
+            block = self._perturbed(at, width, rng, there)
             inside = self.contains(block)
             tried += n
             for k, row in enumerate(zip(*block, strict=True)):
@@ -208,10 +211,11 @@ class DesignSpace:
         return [columns[name] for name in self.names]
 
     def _perturbed(
-        self, rows: Sequence[Mapping[str, Any]], width: float, rng: np.random.Generator
-    ) -> Block:
+        self, rows: Sequence[Mapping[str, Any]], width: float, rng: np.random.Generator,
+        there: Mapping[str, list[Value]],
+    ) -> Block:  # fmt: skip
         columns = {
-            one.name: one.perturbed([row[one.name] for row in rows], width, rng)
+            one.name: one.perturbed([row[one.name] for row in rows], width, rng, there[one.name])
             for one in self.inputs
             if one.name not in self.mixed
         }
