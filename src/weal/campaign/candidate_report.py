@@ -13,15 +13,13 @@ from weal.campaign.events import (
     prediction_of,
 )
 from weal.campaign.ledger import Ledger, quantity_of_event
-from weal.campaign.row_predictions import (
-    lead_quantity,
+from weal.campaign.prediction_text import (
     moments_of,
     outcome_sentence,
-    predict_rows,
     prediction_of_quantity,
     prediction_text,
-    quantity_neighbours,
 )
+from weal.campaign.row_predictions import lead_quantity, predict_rows, quantity_neighbours
 from weal.campaign.session import Session
 from weal.diagnostics.explanation import Neighbour, sentences, usual_sd
 from weal.errors import UnknownId
@@ -140,7 +138,7 @@ def _why(
     own = prediction_of(asked, quantity.name, session.ledger.first_quantity)
     given = (*moments_of(quantity, own), why.get("shares", {}), near, usual)
     said = sentences(quantity, why["how"], *given, reason_of(quantity, own))
-    return " ".join([*said, *outcome_sentence(asked)])
+    return " ".join([*said[:-1], *outcome_sentence(asked), *said[-1:]])
 
 
 def card_lines(

@@ -8,11 +8,11 @@ These are the keys of the event `asked`. A campaign with one number and without 
 first four alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from weal.campaign.events import AskedBody, PredictionBody, QuantityPredictionBody
+from weal.campaign.events import PredictionBody, QuantityPredictionBody
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.explanation import Neighbour, neighbours
@@ -23,7 +23,6 @@ from weal.learner.quantity_predictions import predict_inputs
 from weal.learner.state import State
 from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
-from weal.text import with_probability
 
 if TYPE_CHECKING:
     from weal.campaign.session import Session
@@ -56,12 +55,12 @@ def _of_first_quantity(body: QuantityPredictionBody) -> PredictionBody:
 
 
 def predict_quantity(
-    state: State, beliefs: PosteriorCache, quantity: Quantity, X: Array
+    state: State, beliefs: PosteriorCache, quantity: Quantity, X: Array, of: int | None = None
 ) -> list[QuantityPredictionBody]:
-    """The prediction of a label of a quantity at each of the inputs X (N, d)."""
+    """The prediction of a label of a quantity at each of the inputs X (N, d), some of `of`."""
     if not has_models(state, quantity):
         return [{"mean": None, "sd": None, "low": None, "high": None} for _ in X]
-    found = predict_inputs(state, beliefs, quantity, X, INTERVAL_LEVEL)
+    found = predict_inputs(state, beliefs, quantity, X, INTERVAL_LEVEL, of)
     columns = [
         [None] * len(X) if one is None else one.tolist()
         for one in (found.mean, found.sd, found.low, found.high)
@@ -79,55 +78,6 @@ def predict_quantity(
 def has_models(state: State, quantity: Quantity) -> bool:
     """Whether each part of a quantity has a model."""
     return all(state.view(part.name).has_model for part in quantity.parts())
-
-
-def moments_of(
-    quantity: Quantity, body: AskedBody | PredictionBody | QuantityPredictionBody
-) -> tuple[float | None, float | None]:
-    """The mean and sd that `Quantity.format_prediction` takes; None: there was no model.
-
-    Of classes they are the code of the likeliest one, and the probability of the others.
-    """
-    p: Mapping[str, float] = body.get("probabilities", {})  # type: ignore[assignment]
-    if body["mean"] is not None or not p:
-        return body["mean"], body["sd"]
-    likeliest = max(p, key=p.__getitem__)
-    return float(quantity.words.index(likeliest)), 1.0 - p[likeliest]
-
-
-def prediction_text(
-    quantity: Quantity, body: AskedBody | PredictionBody | QuantityPredictionBody
-) -> str:
-    """The prediction of a label in words.
-
-    >>> from weal.quantities.classes import Classes
-    >>> phase = Classes("phase", levels=("fcc", "bcc"))
-    >>> no_moments = {"mean": None, "sd": None, "low": None, "high": None}
-    >>> prediction_text(phase, {**no_moments, "probabilities": {"fcc": 0.3, "bcc": 0.7}})
-    'bcc (P 0.70)'
-    >>> prediction_text(phase, no_moments)
-    'not known yet'
-    """
-    mean, sd = moments_of(quantity, body)
-    return "not known yet" if mean is None or sd is None else quantity.format_prediction(mean, sd)
-
-
-def outcome_sentence(body: AskedBody | PredictionBody) -> list[str]:
-    """A sentence on the probability that the run works, where runs have failed."""
-    p = body.get("quantities", {}).get(WORKED, {}).get("mean")
-    return [] if p is None else [f"The run works {with_probability(p)}."]
-
-
-def prediction_of_quantity(
-    row: PredictionBody, quantity: str, first: str
-) -> QuantityPredictionBody:
-    """The prediction of one quantity of a row; without a model, all of it is None."""
-    own = row.get("quantities", {}).get(quantity)
-    if own is not None:
-        return own
-    if quantity == first:
-        return {"mean": row["mean"], "sd": row["sd"], "low": row["low"], "high": row["high"]}
-    return {"mean": None, "sd": None, "low": None, "high": None}
 
 
 def lead_quantity(state: State) -> Quantity:

@@ -34,13 +34,8 @@ from weal.campaign.events import (
 )
 from weal.campaign.idempotency import AskCall, ask_keys, check_command, find_asked
 from weal.campaign.ledger import Lease, Ledger
-from weal.campaign.row_predictions import (
-    lead_quantity,
-    moments_of,
-    outcome_sentence,
-    predict_rows,
-    quantity_neighbours,
-)
+from weal.campaign.prediction_text import moments_of, outcome_sentence
+from weal.campaign.row_predictions import lead_quantity, predict_rows, quantity_neighbours
 from weal.campaign.rules import read_rows
 from weal.campaign.session import Session
 from weal.diagnostics.explanation import Neighbour, brief, sentences, usual_sd
@@ -420,7 +415,7 @@ def _describe_lease(
         shares=dict(shares),
         scores=dict(why.get("scores", {})),
         near=near,
-        sentences=(*said, *outcome_sentence(body)),
+        sentences=(*said[:-1], *outcome_sentence(body), *said[-1:]),
         brief=brief(quantity, why["how"], near, expected[1], usual, because),
         repeat=lease.is_repeat,
         quantities=dict(body.get("quantities", {})),

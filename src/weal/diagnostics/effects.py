@@ -16,7 +16,7 @@ Distances are reported in units of the usual one, the median over candidates of 
 nearest label.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -107,6 +107,14 @@ def partial_dependence_of_two(
     mean, sd = _average_predictions(model, X, cells)
     shape = (len(b.values), len(a.values))
     return mean.reshape(shape), sd.reshape(shape)
+
+
+def grid_inputs(X: Array, axis: EffectInput) -> Iterator[Array]:
+    """The rows X (N, d) with each value of the axis in turn."""
+    for values in axis.inputs:
+        rows = X.copy()
+        rows[:, axis.positions] = values
+        yield rows
 
 
 def _average_predictions(

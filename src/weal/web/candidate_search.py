@@ -29,6 +29,11 @@ SqlValue = str | int | float | None
 PageKey = tuple[SqlValue, int]  # sort value and number of the last row of a page
 
 
+def candidates_file(quantity: int) -> str:
+    """The name of the file of the predictions of a quantity, by its position."""
+    return f"explore-{quantity}.db" if quantity else CANDIDATES_FILE
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateQuery:
     """The sort order, the filters and the first row of a page."""

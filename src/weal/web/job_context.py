@@ -7,7 +7,7 @@ The worker of a `--read-only` server gets a store that refuses every write.
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypedDict, cast
+from typing import Any, NoReturn, NotRequired, TypedDict, cast
 
 from weal.campaign.campaign import Campaign
 from weal.errors import NotAllowed
@@ -41,6 +41,7 @@ class Arguments(TypedDict, total=False):
     options: list[tuple[str, str]]  # of a table, each a name and its value
     goal: str  # as it was typed, and
     until: str  # the stop condition
+    quantity: str  # that a picture is about; empty: the first one
     input: str
     x: str
     y: str
@@ -68,6 +69,7 @@ class MeasuredJson(TypedDict):
 
     points: list[MeasuredPoint]
     n: int
+    quantities: NotRequired[dict[str, "MeasuredJson"]]  # the same of each number
 
 
 class NeighbourJson(TypedDict):

@@ -18,25 +18,28 @@ from pathlib import Path
 
 import numpy as np
 
-from weal.campaign.campaign import Campaign
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.events import LedgerLabel
 from weal.campaign.export import export as write_export
-from weal.campaign.export import frame
 from weal.campaign.ledger import Ledger
+from weal.campaign.prediction_text import moments_of
+from weal.campaign.row_predictions import predict_quantity, quantity_neighbours
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
 from weal.diagnostics.effects import (
     EffectInput,
+    grid_inputs,
     make_effect_input,
     partial_dependence,
     partial_dependence_of_two,
 )
-from weal.diagnostics.explanation import neighbours, sample
+from weal.diagnostics.explanation import sample
 from weal.diagnostics.suspects import predictions_by_others
+from weal.learner.state import QuantityView
 from weal.progress import Progress
+from weal.quantities.protocol import Quantity
 from weal.web import candidate_search, table_jobs
 from weal.web.job_context import (
     Arguments,
@@ -51,6 +54,7 @@ from weal.web.job_context import (
 )
 from weal.web.server_folder import Cells, plain_cells
 
+EXPLORE_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
 MAX_POINTS = 1500  # labels that are drawn; of more, a subset evenly spaced in time
 EFFECT_CANDIDATES, EFFECT_VALUES = 200, 41  # candidates averaged over, and values of the input
 BAND_SDS = 1.645  # half the width of a 90 % band of a normal distribution
@@ -64,22 +68,29 @@ def predicted_against_measured(
     """Write the labels with their leave-one-out predictions; none before there is a model."""
     campaign = context.campaign(arguments["name"])
     session = campaign.read_session()
-    seq = session.ledger.seq
-    found: MeasuredJson = {"points": [], "n": 0}
-    view = session.view()
-    if view.has_model:
-        model = session.beliefs.model(view)
-        alone = predictions_by_others(model, INTERVAL_LEVEL)
-        y = model.scaling.means(model.trained.all_labels.y)
-        names = [label.name for label in view.labels.told]
-        rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_POINTS)).astype(int)).tolist()
-        points: list[MeasuredPoint] = [
-            {"id": str(names[n]), "y": _finite(y[n]), "mean": _finite(alone.mean[n]),
-             "low": _finite(alone.low[n]), "high": _finite(alone.high[n])}
-            for n in rows
-        ]  # fmt: skip
-        found = {"points": points, "n": len(y)}
-    context.results.write_result(campaign.name, "measured", seq, found)
+    numbers = [one.name for one in session.state.measured if not one.words]
+    each = {name: _left_out_points(session, name) for name in numbers}
+    first: MeasuredJson = {"points": [], "n": 0}
+    found: MeasuredJson = {**next(iter(each.values()), first), "quantities": each}
+    context.results.write_result(campaign.name, "measured", session.ledger.seq, found)
+
+
+def _left_out_points(session: Session, name: str) -> MeasuredJson:
+    """The labels of a number with their leave-one-out predictions."""
+    view = session.view(name)
+    if not view.has_model:
+        return {"points": [], "n": 0}
+    model = session.beliefs.model(view)
+    alone = predictions_by_others(model, INTERVAL_LEVEL)
+    y = model.scaling.means(model.trained.all_labels.y)
+    names = [label.name for label in view.labels.told]
+    rows = np.unique(np.linspace(0, len(y) - 1, min(len(y), MAX_POINTS)).astype(int)).tolist()
+    points: list[MeasuredPoint] = [
+        {"id": str(names[n]), "y": _finite(y[n]), "mean": _finite(alone.mean[n]),
+         "low": _finite(alone.low[n]), "high": _finite(alone.high[n])}
+        for n in rows
+    ]  # fmt: skip
+    return {"points": points, "n": len(y)}
 
 
 def _finite(value: float) -> float | None:
@@ -92,25 +103,37 @@ def explore(context: JobContext, arguments: Arguments, progress: Progress) -> No
     campaign = context.campaign(arguments["name"])
     seq = campaign.read_ledger().seq
     progress("predicting the candidates", 0, 2)
-    columns, rows = _candidate_rows(campaign)
-    progress("predicting the candidates", 1, 2)
-    path = context.results.path(campaign.name, candidate_search.CANDIDATES_FILE)
-    candidate_search.write(path, seq, columns, rows)
-
-
-def _candidate_rows(campaign: Campaign) -> tuple[list[str], Iterable[Sequence[object]]]:
-    """Names of the table's columns, and a row for each candidate."""
     session = campaign.read_session()
-    found = frame(campaign, "predictions") if session.view().has_model else None
+    for n, quantity in enumerate(session.state.measured):
+        columns, rows = _candidate_rows(session, quantity)
+        path = context.results.path(campaign.name, candidate_search.candidates_file(n))
+        candidate_search.write(path, seq, columns, rows)
+    progress("predicting the candidates", 1, 2)
+
+
+def _candidate_rows(
+    session: Session, quantity: Quantity
+) -> tuple[list[str], Iterable[Sequence[object]]]:
+    """Names of the table's columns, and a row for each candidate."""
     names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
-    apart = (session.pool.plan.id_column, session.pool.plan.target)
+    apart = (session.pool.plan.id_column, *(one.column for one in session.state.measured))
     names = [name for name in names if name not in apart]
-    labels, ids = session.ledger.quantity().labels, [str(one) for one in session.pool.ids]
-    nothing = np.full((4, len(ids)), np.nan)
-    known = nothing if found is None else found[["mean", "sd", "low", "high"]].to_numpy().T
-    predicted = zip(*known.tolist(), strict=True)
-    every = zip(ids, predicted, _prediction_cells(session, names), strict=True)
-    return names, ((one, _mean_label(labels.get(one)), *p, *cells) for one, p, cells in every)
+    own, ids = session.ledger.quantity(quantity.name), [str(one) for one in session.pool.ids]
+    every = zip(
+        ids, _predictions(session, quantity), _prediction_cells(session, names), strict=True
+    )
+    return names, ((one, _mean_label(own.labels.get(one)), *p, *cells) for one, p, cells in every)
+
+
+def _predictions(
+    session: Session, quantity: Quantity
+) -> Iterator[tuple[float | None, float | None, float | None, float | None]]:
+    """Mean, sd and interval of each candidate, as `Quantity.format_prediction` takes them."""
+    candidates, rows = session.state.candidates, session.pool.rows
+    for start in range(0, rows, EXPLORE_BLOCK_ROWS):
+        X = candidates.inputs_at(slice(start, start + EXPLORE_BLOCK_ROWS))
+        for body in predict_quantity(session.state, session.beliefs, quantity, X, rows):
+            yield (*moments_of(quantity, body), body["low"], body["high"])
 
 
 def _prediction_cells(session: Session, names: list[str]) -> Iterator[tuple[object, ...]]:
@@ -131,11 +154,9 @@ def neighbours_of(
 ) -> list[NeighbourJson]:
     """The measured rows nearest to this one, with their cells."""
     session = context.campaign(arguments["name"]).read_session()
-    view = session.view()
-    if arguments["id"] not in view.candidates.index:
+    if arguments["id"] not in session.state.candidates.index:
         return []
-    model = session.beliefs.model(view) if view.has_model else None
-    (found,) = neighbours(view, model, [arguments["id"]])
+    (found,) = quantity_neighbours(session, _quantity(session, arguments), [arguments["id"]])
     return [
         {"id": str(one.id), "label": one.label, "words": one.words,
          "cells": _inputs(session, one.id)}
@@ -146,36 +167,65 @@ def neighbours_of(
 def _inputs(session: Session, id_: Hashable) -> Cells:
     """The cells of a row without id and target, as JSON values."""
     plan, row = session.pool.plan, session.pool.row(session.state.candidates.index[id_])
-    apart = (plan.id_column, plan.target)
+    apart = (plan.id_column, *(one.column for one in session.state.measured))
     return plain_cells({name: cell for name, cell in row.items() if name not in apart})
+
+
+def _quantity(session: Session, arguments: Arguments) -> Quantity:
+    """The quantity that a picture is about; the first one where none is named."""
+    name = arguments.get("quantity")
+    return session.state.find_measured(name) if name else session.state.measured[0]
+
+
+def _part(session: Session, arguments: Arguments) -> str:
+    """The part that a picture is about: a level of classes, "worked", or a quantity itself."""
+    name = arguments.get("quantity")
+    if name in session.state.quantities:
+        return str(name)
+    return _quantity(session, arguments).parts()[0].name
 
 
 def effect_of(context: JobContext, arguments: Arguments, progress: Progress) -> EffectJson | None:
     """Partial dependence on one input, with its band; None before there is a model."""
     session = context.campaign(arguments["name"]).read_session()
-    if not session.view().has_model:
+    view = session.view(_part(session, arguments))
+    if not view.has_model:
         return None
     axis, over = (
         _axis(session, arguments["input"], EFFECT_VALUES),
         _sample(session, EFFECT_CANDIDATES),
     )
-    model = session.model()
+    if view.quantity.is_binary:
+        p = [float(_pass(session, view, X).mean()) for X in grid_inputs(over, axis)]
+        return {**_axis_to_json(axis), "mean": p, "low": p, "high": p, "over": len(over)}
+    model = session.beliefs.model(view)
     mean, sd = partial_dependence(model, over, axis)
     low, high = (model.clip(mean + sign * BAND_SDS * sd).tolist() for sign in (-1.0, 1.0))
     return {**_axis_to_json(axis), "mean": mean.tolist(), "low": low, "high": high,
             "over": len(over)}  # fmt: skip
 
 
+def _pass(session: Session, view: QuantityView, X: Array) -> Array:  # (N,)
+    return session.beliefs.pass_probability(view, X)
+
+
 def map_of(context: JobContext, arguments: Arguments, progress: Progress) -> MapJson | None:
     """Partial dependence on two inputs; None before there is a model."""
     session = context.campaign(arguments["name"]).read_session()
-    if not session.view().has_model:
+    view = session.view(_part(session, arguments))
+    if not view.has_model:
         return None
     one, other = (_axis(session, name, MAP_VALUES) for name in (arguments["x"], arguments["y"]))
     over = _sample(session, MAP_CANDIDATES)
-    mean, _ = partial_dependence_of_two(session.model(), over, one, other)
-    return {"x": _axis_to_json(one), "y": _axis_to_json(other), "mean": mean.tolist(),
-            "over": len(over), "points": _labelled_points(session, one, other)}  # fmt: skip
+    if view.quantity.is_binary:
+        mean = [
+            [float(_pass(session, view, X).mean()) for X in grid_inputs(rows, one)]
+            for rows in grid_inputs(over, other)
+        ]
+    else:
+        mean = partial_dependence_of_two(session.beliefs.model(view), over, one, other)[0].tolist()
+    return {"x": _axis_to_json(one), "y": _axis_to_json(other), "mean": mean,
+            "over": len(over), "points": _labelled_points(session, view, one, other)}  # fmt: skip
 
 
 def _axis(session: Session, name: str, values: int) -> EffectInput:
@@ -196,11 +246,11 @@ def _axis_to_json(axis: EffectInput) -> AxisJson:
 
 
 def _labelled_points(
-    session: Session, *axes: EffectInput
+    session: Session, view: QuantityView, *axes: EffectInput
 ) -> list[tuple[str, float, float, float | None]]:
     """The measured rows on a map: id, x, y, label."""
-    labels, candidates = session.ledger.quantity().labels, session.state.candidates
-    names = [name for name in labels if name in candidates.index][-MAX_POINTS:]
+    labels, candidates = view.mean_labels(), session.state.candidates
+    names = [str(name) for name in labels if name in candidates.index][-MAX_POINTS:]
     X = candidates.inputs(names)
     scales = {column.name: column.scale for column in session.pool.plan.columns}
     where = [
@@ -209,7 +259,7 @@ def _labelled_points(
         else X[:, axis.positions[0]] * scales[axis.name]
         for axis in axes
     ]
-    return [(name, float(x), float(y), _mean_label(labels[name]))
+    return [(name, float(x), float(y), labels[name])
             for name, x, y in zip(names, *where, strict=True)]  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from weal.campaign.ledger import Ledger, QuantityLedger, apply_events
 from weal.store.events import MAX_WHO, Event
 from weal.store.protocol import Store
 from weal.web.access import Visit, secrets_equal
-from weal.web.candidate_search import CANDIDATES_FILE, last_event
+from weal.web.candidate_search import candidates_file, last_event
 from weal.web.job_context import Arguments
 from weal.web.job_worker import PICTURES, Job, Worker
 from weal.web.middleware import AccessPolicy
@@ -211,8 +211,26 @@ class CampaignRequest(RequestContext):
 
     @property
     def measured(self) -> QuantityLedger:
-        """The quantity that the page is about, with its labels."""
-        return self.ledger.quantity()
+        """The quantity that the page is about, with its labels: `quantity` in the address."""
+        named = self.request.query_params.get("quantity", "")
+        known = self.ledger.quantities
+        return known.get(named) or known[self.ledger.first_quantity]
+
+    @property
+    def quantity_names(self) -> list[str]:
+        """The names of the quantities, where there are several."""
+        names = list(self.ledger.quantities)
+        return names if len(names) > 1 else []
+
+    @property
+    def targets(self) -> tuple[str | None, ...]:
+        """The columns of all quantities."""
+        return tuple(one.quantity.column for one in self.ledger.quantities.values())
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the campaign measures one number."""
+        return not self.quantity_names and not self.measured.quantity.words
 
     @property
     def target(self) -> str | None:
@@ -278,7 +296,8 @@ class CampaignRequest(RequestContext):
 
     @property
     def _candidates_path(self) -> FilePath:
-        return self.server.results.path(self.name, CANDIDATES_FILE)
+        at = list(self.ledger.quantities).index(self.measured.quantity.name)
+        return self.server.results.path(self.name, candidates_file(at))
 
 
 def state_token(server: ServerContext, name: str) -> str:

@@ -146,7 +146,7 @@ def _works(row: "LeasedRow") -> str:
 def _cells(
     row: "LeasedRow", quantities: "Sequence[Quantity]", inputs: list[str], below: bool
 ) -> list[str]:
-    from weal.campaign.row_predictions import prediction_of_quantity, prediction_text
+    from weal.campaign.prediction_text import prediction_of_quantity, prediction_text
 
     body: PredictionBody = {
         "mean": row.mean, "sd": row.sd, "low": row.low, "high": row.high,

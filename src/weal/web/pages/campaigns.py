@@ -74,11 +74,12 @@ def _summary(context: RequestContext, name: str) -> CampaignSummary:
     ledger = context.server.ledgers.ledger(name)
     last = context.server.ledgers.events(name, 1)[0]
     status = context.server.results.read_result(name, "status")
+    first = ledger.quantity(ledger.first_quantity).quantity
     return {
         "ledger": ledger,
         "out": len(ledger.open_leases(context.server.store.now())),
         "last": last,
-        **_curve(status.data if status else None, ledger.quantity().quantity.column),
+        **_curve(status.data if status else None, first.column),
     }
 
 

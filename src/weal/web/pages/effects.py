@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
 
+from weal.quantities.kinds import WORKED
 from weal.web.job_context import Arguments, AxisJson, EffectJson, MapJson
 from weal.web.pages.explore import inputs_of, job_key
 from weal.web.request import CampaignRead, CampaignRequest
@@ -26,21 +27,41 @@ def effects(context: CampaignRead, x: Name = "", y: Name = "") -> Response:
     x = x if x in inputs else next(iter(inputs), "")
     y = y if y in inputs and y != x else ""
     return context.page(
-        "explore/effects.html", inputs=inputs, x=x, y=y, picture=_address(context, x, y)
-    )
+        "explore/effects.html", inputs=inputs, x=x, y=y, picture=_address(context, x, y),
+        parts=_parts(context), part=_part(context),
+    )  # fmt: skip
+
+
+def _parts(context: CampaignRequest) -> list[str]:
+    """What a picture can be about: quantities, the levels of classes, and whether runs work."""
+    ledger, found = context.ledger, list[str]()
+    for one in ledger.quantities.values():
+        parts = one.quantity.parts()
+        found += [part.name for part in (parts[:1] if parts[0] == one.quantity else parts)]
+    return [*found, WORKED] if ledger.failures.labels and WORKED not in found else found
+
+
+def _part(context: CampaignRequest) -> str:
+    """The part in the address, or the first one."""
+    named, parts = context.request.query_params.get("quantity", ""), _parts(context)
+    return named if named in parts else parts[0]
 
 
 def _address(context: CampaignRequest, x: str, y: str) -> str:
-    return f"{context.url('effects/picture')}?{urlencode({'x': x, 'y': y})}"
+    query = {"x": x, "y": y}
+    if len(_parts(context)) > 1:
+        query["quantity"] = _part(context)
+    return f"{context.url('effects/picture')}?{urlencode(query)}"
 
 
 @router.get("/c/{name}/effects/picture")
 def picture(context: CampaignRead, x: Name, y: Name = "") -> Response:
     """The picture once the worker has computed it."""
     kind = "map" if y else "effect"
-    given: Arguments = {"name": context.name}
+    part = _part(context)
+    given: Arguments = {"name": context.name, "quantity": part}
     given |= {"x": x, "y": y} if y else {"input": x}
-    job = context.submit(kind, job_key(context, kind, x, y), **given)
+    job = context.submit(kind, job_key(context, kind, x, y, part), **given)
     if not context.has_finished(job):
         return context.page("explore/wait.html", again=_address(context, x, y))
     found = context.job_result(job.id, "map", "effect")
@@ -50,11 +71,21 @@ def picture(context: CampaignRead, x: Name, y: Name = "") -> Response:
         "found": found,
         "width": EFFECT_WIDTH,
         "height": EFFECT_HEIGHT,
-        "target": context.target,
+        "target": _title(context, part),
     }
     if y:
         return context.page("explore/map.html", **shown, **map_geometry(found))
     return context.page("explore/effect.html", **shown, **effect_geometry(found))
+
+
+def _title(context: CampaignRequest, part: str) -> str | None:
+    """The title of the axis of a picture: the column of a number, P(...) of words."""
+    own = context.ledger.quantities.get(part)
+    if own is not None and not own.quantity.is_binary:
+        return own.quantity.column
+    if part == WORKED:
+        return "P(works)"
+    return f"P({part if own is None else f'{part} is {own.quantity.words[1]}'})"
 
 
 def effect_geometry(found: EffectJson) -> dict[str, object]:

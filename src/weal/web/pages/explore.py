@@ -134,15 +134,35 @@ def row(context: CampaignRead, id: Id, work: Text = "") -> Response:
         "explore/row.html", id=id, known=known, cells=cells, failure=context.job_failure("explore"),
         labels=context.measured.labels.get(id, ()),
         lease=ledger.leases.get(id), note=ledger.skipped.get(id), skipped=id in ledger.skipped,
-        events=[(one, event_text(one)) for one in events],
+        events=[(one, event_text(one, context)) for one in events],
+        others=_other_quantities(context, id), failures=context.ledger.failures.labels.get(id, ()),
     )  # fmt: skip
+
+
+def _other_quantities(context: CampaignRequest, id_: str) -> list[dict[str, object]]:
+    """Labels and predictions of a row for each quantity, where there are several or words."""
+    if context.is_plain:
+        return []
+    found: list[dict[str, object]] = []
+    for n, (name, own) in enumerate(context.ledger.quantities.items()):
+        path = context.server.results.path(context.name, candidate_search.candidates_file(n))
+        known, quantity = candidate_search.read_row(path, id_), own.quantity
+        mean, sd = (known["mean"], known["sd"]) if known else (None, None)
+        has = isinstance(mean, int | float) and isinstance(sd, int | float)
+        labels = [(quantity.format(told.y, 6), told) for told in own.labels.get(id_, ())]
+        words = quantity.format_prediction(float(mean), float(sd)) if has else ""  # type: ignore[arg-type]
+        found.append({"name": name, "labels": labels, "predicted": words})
+    return found
 
 
 @router.get("/c/{name}/row/near")
 def near(context: CampaignRead, id: Id) -> Response:
     """The nearest measured rows once the worker has found them."""
-    job = context.submit("near", job_key(context, "near", id), name=context.name, id=id)
-    again = f"{context.url('row/near')}?id={quote(id, safe='')}"
+    quantity = context.measured.quantity.name
+    job = context.submit(
+        "near", job_key(context, "near", id, quantity), name=context.name, id=id, quantity=quantity
+    )
+    again = f"{context.url('row/near')}?id={quote(id, safe='')}&quantity={quote(quantity, safe='')}"
     if not context.has_finished(job):
         return context.page("explore/wait.html", again=again)
     return context.page(

@@ -1,5 +1,9 @@
 """The page Bench: type labels for leased rows, and upload worksheets.
 
+A campaign with several quantities, or with words, has one form with a field for each: a number
+field, or a button for each word. Empty fields are told later. A run that failed is saved with the
+note as its reason; as an accident it teaches nothing.
+
 A form carries a key, so that a form sent again after a lost connection or a server crash writes
 nothing twice; a form sent again with other content is refused and shown with a new key. Undoing a
 label names its event.
@@ -12,15 +16,12 @@ changes nothing.
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Form, Query, Response, UploadFile
+from fastapi import APIRouter, Depends, Form, Query, Response, UploadFile
 
-from weal.campaign.events import LedgerLabel
 from weal.campaign.label_input import entry
-from weal.campaign.ledger import QuantityLedger
-from weal.campaign.plausibility import expected_in_event, judge_in_ledger
-from weal.campaign.row_rules import decide_undo
-from weal.errors import ReusedKey, UnknownId
-from weal.quantities.protocol import ExpectedLabel
+from weal.campaign.plausibility import judge_in_ledger
+from weal.campaign.row_rules import fail_rows
+from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.tables.result_lines import bound_note
 from weal.web.job_context import Arguments
@@ -32,11 +33,23 @@ from weal.web.pages.campaigns import (
     sheet_options,
     store_upload,
 )
+from weal.web.pages.row_form import (
+    LABEL_KEY_PREFIX,
+    find_doubts,
+    has_label,
+    last_saved,
+    predicted_text,
+    prediction_when_asked,
+    read_results,
+    result_fields,
+    typed_results,
+    withdraw_form,
+    works_text,
+)
 from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
 from weal.web.server_folder import new_file
 
 router = APIRouter()
-LABEL_KEY_PREFIX = "bench-"  # of keys of labels typed on this page, which it can undo
 MAX_ASK_ROWS = 500
 _AGAIN = "Check the row, and save again if it is right."  # the form has a new key then
 
@@ -77,7 +90,7 @@ def tell(
     except ValueError as error:
         return _bench(context, id, 422, wrong=str(error), typed=typed)
     implausible = None if sure else judge_in_ledger(context.ledger, label)
-    if implausible and not _has_label(context.measured, id, y):
+    if implausible and not has_label(context.measured, id, y):
         return _bench(context, id, question=f"{implausible}.", typed=typed, key=key)
     try:
         kept = context.campaign().tell_entries(
@@ -105,6 +118,48 @@ def skip(context: CampaignWrite, id: Id, note: Note = "", key: FormKey = "") -> 
     return _next(context)
 
 
+@router.post("/c/{name}/failed")
+def failed(
+    context: CampaignWrite, id: Id, key: Key, note: Note = "", accident: Yes = False
+) -> Response:
+    """Save that the run of a row failed, once for each form; the note is the reason."""
+    own, reason = f"{LABEL_KEY_PREFIX}{key}", note.strip() or None
+    typed = {"value": "", "note": note, "again": False}
+    try:
+        fail_rows(context.campaign(), [id], context.who, reason, accident, False, own)
+    except ReusedKey as error:
+        return _bench(context, id, 409, wrong=_sent_before(error), typed=typed)
+    except AlreadyLabelled as error:
+        return _bench(context, id, 409, wrong=str(error), typed=typed)
+    return _next(context)
+
+
+@router.post("/c/{name}/results")
+def results(
+    context: CampaignWrite, fields: Annotated[dict[str, str], Depends(typed_results)], id: Id,
+    key: Key, note: Note = "", again: Yes = False, sure: Yes = False,
+) -> Response:  # fmt: skip
+    """Save the results of a row, all or none, once however often the form is sent."""
+    typed: dict[str, object] = {"note": note, "again": again, "fields": fields}
+    labels, wrong = read_results(context, id, fields, note.strip() or None)
+    if wrong or not labels:
+        said = wrong or {"": "Fill in at least one result, or choose that the run failed."}
+        return _bench(context, id, 422, wrong_fields=said, typed=typed)
+    doubts = [] if sure else find_doubts(context, labels)
+    if doubts:
+        return _bench(context, id, questions=doubts, typed=typed, key=key)
+    try:
+        kept = context.campaign().tell_entries(labels, repeat=again, key=f"{LABEL_KEY_PREFIX}{key}")
+    except ReusedKey as error:
+        return _bench(context, id, 409, wrong_fields={"": _sent_before(error)}, typed=typed)
+    except AlreadyLabelled as error:
+        return _bench(context, id, 409, wrong_fields={"": str(error)}, typed=typed)
+    if kept.superseded:
+        words = "Nothing was saved: this form saved it before, and a label has changed since."
+        return _bench(context, id, 409, wrong_fields={"": f"{words} {_AGAIN}"}, typed=typed)
+    return _next(context)
+
+
 def _sent_before(error: ReusedKey) -> str:
     """The error text for a form that was sent before with other content."""
     return f"This form has saved {error.used} before; {error.wanted} was not saved. {_AGAIN}"
@@ -115,7 +170,7 @@ def take_back(
     context: CampaignWrite, id: Id, event: Annotated[int, Form(ge=1, le=2**53)]
 ) -> Response:
     """Undo the label of this event, and show its row again."""
-    _withdraw(context, id, event)
+    withdraw_form(context, id, event)
     return _next(context, id)
 
 
@@ -147,7 +202,11 @@ def preview_number(
     id: Annotated[str, Query(max_length=MAX_ID)] = "",
     value: Annotated[str, Query(max_length=400)] = "",
 ) -> Response:
-    """The number as it will be saved, while it is typed."""
+    """The number as it will be saved, while it is typed; its field is `value`, or q0, q1, ..."""
+    query = context.request.query_params.items()
+    value = value or next(
+        (one for name, one in query if name[:1] == "q" and name[1:].isdigit()), ""
+    )
     try:
         quantity = context.measured.quantity
         y = quantity.read(value, decimal_comma=True) if value.strip() else None
@@ -187,17 +246,28 @@ def _bench(context: CampaignRequest, focus: str, code: int = 200, /, **more: obj
         "others": len(leases) - len(mine),
         "focus": focus,
         "rows": context.rows([*ids, focus] if focus and focus not in ids else ids),
-        "expected": _prediction_when_asked(context, focus) if focus else None,
+        "expected": prediction_when_asked(context, focus) if focus and context.is_plain else None,
+        "works": works_text(context, focus) if focus else "",
+        "predicted": {lease.id: predicted_text(context, lease.body) for lease in mine},
         "is_repeat": focus in context.ledger.open_repeats(context.now),
-        "last": _last_label(context),
+        "last": last_saved(context),
         "question": None,
         "wrong": None,
+        "questions": [],
+        "wrong_fields": {},
         "typed": {"value": "", "note": "", "again": False},
         "key": None,
         **_reason(context, focus),
     }
+    known |= more
+    if focus and not context.is_plain:
+        typed = known["typed"]
+        assert isinstance(typed, dict)
+        known["fields"] = result_fields(context, focus, typed.get("fields", {}))
+        if known["wrong"]:
+            known["wrong_fields"] = {"": known["wrong"]}
     template = "bench/bench.html" if context.is_part else "bench/page.html"
-    return context.page(template, code, **{**known, **more})
+    return context.page(template, code, **known)
 
 
 def _next(context: CampaignRequest, focus: str = "") -> Response:
@@ -219,38 +289,6 @@ def _reason(context: CampaignRequest, id_: str) -> dict[str, object]:
     return {"why": words, "waiting": not words and not context.job_failure("why"), "focus": id_}
 
 
-def _prediction_when_asked(context: CampaignRequest, id_: str) -> ExpectedLabel | None:
-    """The prediction when the row was last asked."""
-    lease = context.ledger.leases.get(id_)
-    if lease is not None:
-        return expected_in_event(lease.body)
-    asked = [
-        one for one in context.server.store.events_of(context.name, [id_]) if one.kind == "asked"
-    ]
-    return expected_in_event(asked[-1].body) if asked else None
-
-
-def _has_label(own: QuantityLedger, id_: str, y: float) -> bool:
-    return any(told.y == y for told in own.labels.get(id_, ()))
-
-
-def _last_label(context: CampaignRequest) -> LedgerLabel | None:
-    """The last label that this person typed, if it still counts."""
-    for event in context.events(200):
-        if event.kind == "skipped":
-            continue
-        if event.who == context.who and (event.key or "").startswith(LABEL_KEY_PREFIX):
-            several = context.measured.labels.get(str(event.id), ())
-            return next((told for told in several if told.seq == event.seq), None)
-    return None
-
-
-def _withdraw(context: CampaignRequest, id_: str, event: int) -> None:
-    """Withdraw the label of that event if it still counts."""
-    store, note = context.server.store, "taken back at the bench"
-    store.transact(context.name, lambda tx: decide_undo(tx, id_, event, context.who, note))
-
-
 MAX_FILE_NAME_LETTERS = 80
 File = Annotated[str, Form(pattern="^[0-9a-f]{32}$")]
 Called = Annotated[str, Form(max_length=MAX_FILE_NAME_LETTERS)]
@@ -263,7 +301,11 @@ def print_rows(context: CampaignRead) -> Response:
     mine = [one for one in context.ledger.open_leases(context.now) if one.who == context.who]
     columns = [one["name"] for one in context.ledger.plan["columns"] if one["kind"] != "dropped"]
     rows = context.rows([lease.id for lease in mine])
-    return context.page("bench/print.html", mine=mine, columns=columns, rows=rows, now=context.now)
+    predicted = {lease.id: predicted_text(context, lease.body) for lease in mine}
+    return context.page(
+        "bench/print.html", mine=mine, columns=columns, rows=rows, now=context.now,
+        predicted=predicted,
+    )  # fmt: skip
 
 
 @router.get("/c/{name}/worksheet")

@@ -5,6 +5,7 @@ from typing import Any, TypedDict
 
 from fastapi import APIRouter, Response
 
+from weal.campaign.events import LABELLING
 from weal.campaign.status import goal_in_force
 from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
@@ -30,21 +31,55 @@ def watch(context: CampaignRead) -> Response:
     """The page, from the last status that the worker computed."""
     status, measured = context.cached_result("status"), context.cached_result("measured")
     template = "watch/part.html" if context.is_part else "watch/page.html"
+    chosen = _quantity_name(context, status.data if status else None)
+    data = _status_of(status.data, chosen) if status else None
+    points = _points_of(measured.data, chosen) if measured else None
     return context.page(
         template,
-        status=status.data if status else None,
+        status=data,
         behind=status is not None and status.seq != context.ledger.seq,
         failure=context.job_failure("status"),
-        measured=_scatter_geometry(measured.data) if measured and measured.data["points"] else None,
-        stopping=status.data.get("stopping", []) if status else [],
-        goal_lines=_goal_lines(status.data if status else None),
-        baseline=_baseline(status.data, measured) if status else None,
-        curve=_curve(context, status.data, measured) if status else None,
-        lately=[(one, event_text(one)) for one in context.events(MAX_EVENTS_SHOWN)],
-        suspects=_suspects(status.data if status else None),
-        contradictions=_contradictions(status.data if status else None),
-        **_shares(context, status.data if status else None),
+        measured=_scatter_geometry(points) if points and points["points"] else None,
+        stopping=data.get("stopping", []) if data else [],
+        goal_lines=_goal_lines(data),
+        baseline=_baseline(data, measured) if data else None,
+        curve=_curve(context, data, measured) if data else None,
+        lately=[(one, event_text(one, context)) for one in context.events(MAX_EVENTS_SHOWN)],
+        suspects=_suspects(data),
+        contradictions=_contradictions(data),
+        chosen=chosen,
+        **_shares(context, data),
     )
+
+
+def _quantity_name(context: CampaignRequest, status: StatusJson | None) -> str:
+    """The quantity in the address, or the one that the goal looks at first."""
+    names = list(context.ledger.quantities)
+    named = context.request.query_params.get("quantity", "")
+    if named in names:
+        return named
+    goal = goal_in_force(context.ledger)[0] if status else Learn()
+    return next(iter(goal.scored(names)), names[0])
+
+
+def _status_of(status: StatusJson, quantity: str) -> StatusJson:
+    """The status with the parts of this quantity in the place of those of the first one."""
+    own = next((one for one in status.get("quantities", []) if one["name"] == quantity), None)
+    if own is None:
+        return {**status, "own": None}
+    same = own["beliefs"] is not None and own["beliefs"] == status["beliefs"]
+    parts = ("beliefs", "check", "coverage", "suspects", "other_units", "contradictions", "missing")
+    curve = status.get("curve") if same else None
+    return {**status, **{name: own[name] for name in parts}, "curve": curve, "own": own}
+
+
+def _points_of(measured: StatusJson, quantity: str) -> StatusJson:
+    """The points of a quantity; results of 0.2 have only one."""
+    each: StatusJson = measured.get("quantities") or {}
+    if not each:
+        return measured
+    found: StatusJson = each.get(quantity, {"points": [], "n": 0})
+    return found
 
 
 def _goal_lines(status: dict[str, Any] | None) -> list[tuple[str, str]]:
@@ -57,9 +92,10 @@ def _goal_lines(status: dict[str, Any] | None) -> list[tuple[str, str]]:
 def _suspects(status: StatusJson | None) -> list[StatusJson]:
     """Labels to check, each with the reason."""
     found = status.get("suspects", []) if status else []
+    own = (status.get("own") if status else None) or {}
     return [
         {"id": one["id"], "text": str(one["words"]).removeprefix(f"{one['id']}: ")}
-        for one in found
+        for one in (*found, *own.get("unlikely", []))
         if "words" in one
     ]
 
@@ -113,9 +149,9 @@ def _curve(context: CampaignRequest, status: StatusJson, measured: Any) -> Curve
         at = [labels for labels, _ in own["course"]]
         values = [value for _, value in own["course"]]
         level = [(until.text, stop)] if until and stop and until.watched == "best" else []
-        name = CURVE_NAMES[goal.curve]
-        return {"labels": at, "lines": [(name, values)], "levels": level,
-                "axis": goal.curve_label(context.target), "zero": goal.curve != "best"}  # fmt: skip
+        axis_label = goal.curve_label(_column(context, status))
+        return {"labels": at, "lines": [(CURVE_NAMES[goal.curve], values)], "levels": level,
+                "axis": axis_label, "zero": goal.curve != "best"}  # fmt: skip
     course = {kind: status["beliefs"][kind] for kind in ERROR_SERIES}
     lines = {kind: one["course"] if one else [] for kind, one in course.items()}
     at = sorted({labels for line in lines.values() for labels, _ in line})
@@ -124,9 +160,15 @@ def _curve(context: CampaignRequest, status: StatusJson, measured: Any) -> Curve
         "labels": at,
         "lines": series,
         "levels": _error_levels(status, measured, until),
-        "axis": Learn().curve_label(context.target),
+        "axis": Learn().curve_label(_column(context, status)),
         "zero": True,
     }
+
+
+def _column(context: CampaignRequest, status: StatusJson) -> str | None:
+    """The column of the quantity that is shown."""
+    own = status.get("own")
+    return context.ledger.quantity(own["name"]).quantity.column if own else context.target
 
 
 def _error_levels(
@@ -173,17 +215,30 @@ def _is_inside(one: StatusJson) -> bool:
     return bool(one["low"] <= one["y"] <= one["high"])
 
 
-def event_text(event: Event) -> str:
+def event_text(event: Event, context: CampaignRequest) -> str:
     """A short text for an event."""
     body = event.body
+    label = _label_text(event, context) if event.kind in LABELLING else ""
+    again = " again" if body.get("repeat") else ""
     words = {
         "created": "campaign created",
         "added": f"{body.get('rows', 0):,} candidates added",
         "asked": "asked as a random check" if body.get("check") else "asked",
-        "told": f"measured {body.get('y')}" + (" again" if body.get("repeat") else ""),
-        "corrected": f"corrected to {body.get('y')}",
+        "told": label if label == "failed" else f"measured {label}{again}",
+        "corrected": f"corrected to {label}",
         "withdrawn": "withdrawn",
         "skipped": "could not be measured" if body.get("on") else "restored",
         "settings": f"changed {', '.join(body.get('changes', {}))}",
     }
     return words.get(event.kind, event.kind)
+
+
+def _label_text(event: Event, context: CampaignRequest) -> str:
+    """The label of an event: a number as it was told, a word, or "failed"."""
+    body, known = event.body, context.ledger.quantities
+    name = body.get("quantity", context.ledger.first_quantity)
+    if name not in known:
+        return "failed"
+    quantity = known[name].quantity
+    shown = quantity.format(float(body["y"])) if quantity.words else str(body.get("y"))
+    return f"{name} {shown}" if context.quantity_names else shown
