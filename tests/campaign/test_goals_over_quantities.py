@@ -73,6 +73,17 @@ def test_rows_that_meet_the_constraints_are_asked_and_listed(campaign):
     assert status.curve.now == status.members.best
 
 
+def test_a_good_label_of_a_row_that_is_not_feasible_ends_no_search(campaign):
+    infeasible = [name for name in campaign.read_ledger().labelled() if not feasible(name)]
+    best = max(result(name)["yield"] for name in infeasible if result(name))
+    campaign.change(goal="maximise yield", until=f"best > {best - 0.01}")
+    assert campaign.status().advice.startswith("Stop: the label")
+    campaign.change(subject_to=["purity >= 94", "crystallised is yes"])
+    known = [result(name)["yield"] for name in campaign.read_ledger().labelled() if feasible(name)]
+    assert max(known) < best
+    assert not campaign.status().advice.startswith("Stop: the label")
+
+
 def test_two_objectives_have_a_front_in_status_and_best(campaign):
     campaign.change(goal=["maximise yield", "maximise purity"])
     teach(campaign, [campaign.ask()])

@@ -169,7 +169,7 @@ def test_a_goal_typed_on_the_settings_page_is_what_the_watch_page_speaks_of(eve,
         assert campaign.read_ledger().settings["goal"] == "above 20.5"
 
 
-def test_a_goal_over_two_results_is_set_on_the_page(eve, labelled):
+def test_a_goal_over_two_results_is_set_and_watched_on_the_page(eve, labelled):
     with measured(YIELD, PURITY, store=labelled) as campaign:
         teach(campaign, ids(0, 24))
     fields = {**eve.form("/c/runs/settings", "/c/runs/settings"), "who": "eve"}
@@ -178,3 +178,7 @@ def test_a_goal_over_two_results_is_set_on_the_page(eve, labelled):
     both = "maximise yield and maximise purity subject to purity >= 90,5"
     assert eve.post("/c/runs/settings", {**fields, "goal": both}).status_code in (200, 303)
     until(eve, "/c/runs/settings", r"subject to purity (&gt;|>)= 90\.5")
+    text = until(eve, "/c/runs/watch", "Goal: maximise yield and maximise purity")
+    assert "purity >= 90.5" in plain(text)
+    assert "Pareto rows" in text
+    assert "hypervolume of the measured rows" in text

@@ -49,7 +49,7 @@ from weal.goals.until import Until
 from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
-from weal.learner.joint_beliefs import goal_series
+from weal.learner.joint_beliefs import feasible_labels, goal_series
 from weal.learner.state import QuantityView
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
@@ -203,6 +203,11 @@ def status(
     members = set_progress(session, aim, course) if course else None
     known = _progress(own, course, first.beliefs, needed, first.missing)
     known = replace(known, members=members)
+    if aim.is_joint:  # a label of a row that is not feasible ends no search
+        counted = feasible_labels(state, aim, lead.name)
+        known = replace(
+            known, lowest=min(counted, default=None), highest=max(counted, default=None)
+        )
     out, lapsed = rows_out(ledger, now)
     view = session.view(lead.parts()[0].name)
     costs = spending(session, now)

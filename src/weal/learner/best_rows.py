@@ -116,7 +116,7 @@ def remaining_gain(state: State, beliefs: PosteriorCache) -> float | None:
 
     For the best rows the largest expected improvement, in sds of the labels; for two objectives the
     largest expected gain as a share of the hypervolume; else the expected number of rows on the
-    wrong side.
+    wrong side. Infinite while no row meets the constraints.
     """
     goal, view = state.settings.goal, lead_view(state)
     found = set_membership(state, beliefs) if view.has_model else None
@@ -129,7 +129,8 @@ def remaining_gain(state: State, beliefs: PosteriorCache) -> float | None:
     if not free.any():
         return 0.0
     if goal.is_joint:
-        return joint_gain(state, beliefs, goal, found.at[free])
+        gain = joint_gain(state, beliefs, goal, found.at[free])
+        return np.inf if gain is None else gain  # all is to be gained before the first such row
     belief = belief_at(beliefs.posterior(view), found.at[free])
     return float(np.exp((ei_min if goal.lowest else ei)(belief).max()))
 

@@ -137,6 +137,13 @@ def pareto_rows_of(
     return [(told.ids[n], float(Y[n, 0]), float(Y[n, 1])) for n in front.tolist()]
 
 
+def feasible_labels(state: State, goal: Goal, quantity: str) -> list[float]:
+    """The labels of a quantity of the rows that meet the constraints of a goal."""
+    told = joint_labels(state)
+    y = told.labels[quantity][goal.meets(told.labels)]
+    return [label for label in y.tolist() if label == label]
+
+
 def goal_series(state: State, goal: Goal) -> list[tuple[int, float]]:
     """The learning curve of a goal over several quantities, by number of labelled rows.
 
