@@ -43,7 +43,7 @@ def test_help_groups_the_commands_and_gives_an_example_of_each():
     titles = [found.index(f"{title} Commands:") for title in ("Benchmark", "Campaign", "Other")]
     assert titles == sorted(titles)
     names = re.findall(r"^  ([a-z]+)  ", found, re.MULTILINE)
-    wanted = "bench simulate new add ask tell skip withdraw status plot export"
+    wanted = "bench simulate new add refine ask tell skip withdraw status plot export"
     assert names[: len(wanted.split())] == wanted.split()
     for name in names[2:]:
         assert f"$ weal {name}" in typed(name, "--help").out.replace('eval "$(weal', "$ weal")

@@ -24,7 +24,7 @@ MODULES = [
 ]  # fmt: skip
 VERBS = (
     "write|save|give|name|rename|correct|leave|check|choose|declare|fill|split|upgrade|open|use|"
-    "add|delete|shorten|round|encode|call|continue|send|needs|say|reset_index|make|take"
+    "add|delete|shorten|round|encode|call|continue|send|needs|say|reset_index|make|take|raise|lower|keep|draw|drop|Write|Name"
 )
 COMPUTED = re.compile(r"Remedy\(|\{(hint|_nearby\(.*\))\}")  # ways out that are put together
 WAY_OUT = re.compile(rf"--[a-z]|`weal |pip install|\b({VERBS})\b")

@@ -136,7 +136,10 @@ def read_box(path: str | os.PathLike[str]) -> DesignSpace:
     file = Path(path).expanduser()
     try:
         if file.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f"{file} has more than {MAX_FILE_BYTES:,} bytes; is it a box?")
+            raise ValueError(
+                f"{file} has more than {MAX_FILE_BYTES:,} bytes; is it a box? Name a "
+                "TOML file of inputs"
+            )
         given = tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ValueError(f"there is no file {file}; write the inputs into it first") from None
@@ -156,7 +159,10 @@ def read_box(path: str | os.PathLike[str]) -> DesignSpace:
 def space_from_json(given: object) -> DesignSpace:
     """The box of a table of TOML or JSON; ValueError with the way out."""
     if not isinstance(given, Mapping):
-        raise ValueError(f"a box is a table with inputs; got {shorten(repr(given), 60)}")
+        raise ValueError(
+            f"a box is a table with inputs, and this is "
+            f"{shorten(repr(given), 60)}; write [inputs] first"
+        )
     check_keys(given, BOX_KEYS, "the box")
     inputs, mixtures = given.get("inputs", {}), given.get("mixture", given.get("mixtures", []))
     constraints = given.get("constraints", [])

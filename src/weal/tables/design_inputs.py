@@ -164,8 +164,8 @@ def _input_from_list(name: str, given: list[object]) -> DesignInput:
         return DesignInput(name, *_bounds(name, tuple(given), "[{1}, {0}]"))
     if any(is_real(one) for one in given):
         raise ValueError(
-            f"the input {name!r} is {given}; a list of numbers is written "
-            f"{{ values = {given} }}, and bounds [low, high]"
+            f"the input {name!r} is {given}; write a list of numbers as "
+            f"{{ values = {given} }}, and bounds as [low, high]"
         )
     return _listed(name, given)
 
@@ -195,8 +195,8 @@ def check_keys(given: Mapping[str, object], keys: Collection[str], what: str) ->
     for key in given:
         if key not in keys:
             near = get_close_matches(str(key), list(keys), 1)
-            meant = f"did you mean {near[0]}?" if near else f"write {', '.join(keys)}"
-            raise ValueError(f"{what} has the unknown key {shorten(str(key), 40)!r}; {meant}")
+            known = f"{near[0]} perhaps" if near else " or ".join(keys)
+            raise ValueError(f"{what} has the unknown key {shorten(str(key), 40)!r}; write {known}")
 
 
 def plain(value: object) -> object:
@@ -219,10 +219,10 @@ def _bounds(
 ) -> tuple[float, float]:
     numbers = [float(bound) for bound in map(plain, given[:2]) if is_real(bound)]
     if len(numbers) < 2 or not all(map(math.isfinite, numbers)):
-        raise ValueError(f"{name!r} is {given}; its bounds are numbers")
+        raise ValueError(f"{name!r} is {given}; write two finite numbers as its bounds")
     low, high = numbers
     if not math.isfinite(high - low):
-        raise ValueError(f"{name!r} is {given}; its bounds are too far apart")
+        raise ValueError(f"{name!r} is {given}; its bounds are too far apart: use a larger unit")
     if low >= high:
         hint = f"; write {exchanged.format(*given)}" if low > high else ""
         raise ValueError(f"{name!r} is {given}; the lower bound comes first, below the upper{hint}")
@@ -233,8 +233,8 @@ def _stepped(name: str, low: float, high: float, given: tuple[object, ...]) -> D
     step = plain(given[2])
     if not is_real(step) or not 0.0 < step <= high - low:
         raise ValueError(
-            f'{name!r} is {given}; the third is "log", or a step above 0 and no longer than the '
-            "interval"
+            f'{name!r} is {given}; write "log" as the third, or a step above 0 and no longer '
+            "than the interval"
         )
     steps = (high - low) / step
     if steps >= MAX_STEPS:
@@ -257,7 +257,7 @@ def _listed(name: str, values: Sequence[object]) -> DesignInput:
     found = list[Value]()
     for value in values:
         if value != value or not (isinstance(value, str | bool) or is_real(value)):
-            raise ValueError(f"{name!r} has the value {value!r}; values are text or numbers")
+            raise ValueError(f"{name!r} has the value {value!r}; write text or numbers")
         if isinstance(value, str) and not value.strip():
             raise ValueError(f"{name!r} has an empty text among its values; leave it out")
         found.append(value)
