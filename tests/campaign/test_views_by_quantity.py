@@ -16,6 +16,7 @@ from campaign.whole_experiment import (
     runs,
     teach,
 )
+from weal.campaign import quantity_status
 from weal.campaign.campaign import Campaign
 from weal.campaign.candidate_report import card_lines
 from weal.campaign.events import prediction_of
@@ -150,8 +151,8 @@ def test_a_campaign_of_words_alone_is_looked_at(quantity):
         assert one.contradictions() == []
 
 
-def test_a_word_that_the_others_contradict_is_to_be_looked_at_again(monkeypatch):
-    monkeypatch.setattr("weal.campaign.quantity_status.MIN_PLAUSIBLE", 0.2)  # of 50 labels
+def test_a_word_that_the_others_contradict_is_to_be_looked_at_again(constants):
+    constants(quantity_status, MIN_PLAUSIBLE=0.2)  # of 50 labels
     with measured(YIELD, CRYSTALLISED) as one:
         rows = [name for name in ids(0, 60) if result(name)]
         for name in rows:
