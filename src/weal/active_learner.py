@@ -126,7 +126,18 @@ class LearnerView:
         return self.labels_of()
 
     def labels_of(self, quantity: str | None = None) -> Labels:
-        """The labels of a quantity, in the order told; None: of the only one."""
+        """The labels of a quantity, in the order told.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Which quantity; None: the only one.
+
+        Returns
+        -------
+        Labels
+            Numbers, or codes of words: 0 and 1 of fail and pass, 0, 1, 2, ... of classes.
+        """
         return told_labels(self._state, find_told(self._state, quantity))
 
     def _view(self, quantity: str | None = None) -> QuantityView:
@@ -187,7 +198,18 @@ class LearnerView:
         return self._beliefs.model(self._view())
 
     def model_of(self, part: str) -> Model:
-        """The model of a quantity by its name; of a class by "phase is fcc"; of "worked"."""
+        """The model of a quantity, of one of its classes, or of whether runs work.
+
+        Parameters
+        ----------
+        part : str
+            The name of the quantity; of a class "phase is fcc"; "worked" once a run has failed.
+
+        Returns
+        -------
+        Model
+            Trained on all labels. Of pass/fail results and classes it sees +1 and -1.
+        """
         return self._beliefs.model(self._state.view(part))
 
     def source_of(self, quantity: str | None = None) -> str | None:
@@ -231,7 +253,18 @@ class LearnerView:
         return self.plots()
 
     def plots(self, quantity: str | None = None) -> "Plots":
-        """The same figures of a quantity; None: of the only one, or that of the goal."""
+        """The figures of `plot` for one quantity.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Which quantity; None: the only one, or the one that the goal looks at.
+
+        Returns
+        -------
+        Plots
+            As `plot`.
+        """
         from weal.plots.axes import Plots, plot_data
 
         def view() -> QuantityView:
@@ -383,7 +416,18 @@ class LearnerView:
         return found[0] if single else found
 
     def words(self, quantity: str | None = None) -> tuple[str, ...]:
-        """The words of a quantity, in the order of `predict_proba`; none of a number."""
+        """The words of a quantity, in the order of `predict_proba`.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Which quantity, or "worked"; None: the only one.
+
+        Returns
+        -------
+        tuple of str
+            None for a number.
+        """
         told = worked_quantity() if quantity == WORKED else find_told(self._state, quantity)
         return told.words
 

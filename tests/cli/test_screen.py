@@ -27,7 +27,7 @@ def test_no_cell_is_folded(monkeypatch, capsys, term, again, columns):
     monkeypatch.setenv("TERM", term)
     monkeypatch.setattr(ask, "on_a_terminal", lambda: True)
     monkeypatch.setattr(screen, "on_a_terminal", lambda: True)
-    ask.show_suggestions([asked("A-0384"), asked("A-0059")], Number("hardness"), INPUTS, again)
+    ask.show_suggestions([asked("A-0384"), asked("A-0059")], [Number("hardness")], INPUTS, again)
     header, first, second, *below = capsys.readouterr().out.splitlines()
     assert header.startswith("id")
     assert "271.1 +- 8.9" in first

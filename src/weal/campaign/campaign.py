@@ -353,6 +353,11 @@ class Campaign(CampaignLog):
         ----------
         quantity : str or None
             Its name; None: the one that the goal looks at first. Words have no figures.
+
+        Returns
+        -------
+        Plots
+            As `plot`.
         """
         from weal.campaign.plots import plots
 
