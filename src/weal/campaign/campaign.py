@@ -31,7 +31,7 @@ from weal.campaign.log import CampaignLog
 from weal.campaign.plausibility import (
     implausible_message,
 )
-from weal.campaign.row_rules import decide_withdrawals, fail_rows, skip_rows
+from weal.campaign.row_rules import decide_withdrawals, decide_words, fail_rows, skip_rows
 from weal.campaign.rules import LabelInput, TellResult
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
@@ -1224,6 +1224,26 @@ class Campaign(CampaignLog):
         measures = Oracle(oracle, by_id, None, on_failure, workers, timeout)
         who = by or self.who
         return run_campaign(self, measures, n, who, until, max_cost, callback, progress)
+
+    def add_words(self, quantity: str, *words: str, by: str | None = None) -> None:
+        """Add words to a quantity of classes or grades, such as a class never seen before.
+
+        Parameters
+        ----------
+        quantity : str
+            Its name.
+        *words : str
+            New classes; new grades come after, and above, those that there are.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+
+        Raises
+        ------
+        ValueError
+            Where there is no such quantity, or it has no classes or grades.
+        """
+        who = by or self.who
+        self.transact(lambda tx: decide_words(tx, quantity, words, who))
 
     def hide(self, on: bool = True, *, by: str | None = None) -> None:
         """Hide the campaign from lists, or show it again; nothing is deleted.

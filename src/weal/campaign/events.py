@@ -10,7 +10,7 @@
                 labels of these events are withdrawn; without any, only the lease
     skipped     the row is not suggested (`on`), or may be suggested again; with `accident`, its run
                 failed for a reason that says nothing about its inputs
-    settings    settings that changed
+    settings    settings that changed; with `words`, all words of quantities that got new ones
 
 Every body has the version of its format as `v`: EVENT_BODY_VERSION, or SEVERAL_BODY_VERSION for
 what weal 0.2 would misread (several quantities, or one of words; a goal other than learn; runs that
@@ -178,6 +178,15 @@ def label_of_event(event: Event) -> LedgerLabel:
     origin = (event.seq, event.time, event.who)
     sure = bool(body.get("sure", False))
     return LedgerLabel(str(event.id), body["y"], body["noise"], *origin, body.get("note"), sure)
+
+
+WORDS_KEY = "weal words"  # keys of the events `settings` that add words to a quantity
+MAX_WORD_EVENTS = 64  # of a campaign
+
+
+def word_keys() -> list[str]:
+    """The keys of all events that add words, by which a transaction finds them."""
+    return [f"{WORDS_KEY}/{n}" for n in range(MAX_WORD_EVENTS)]
 
 
 def settings_body(changes: Mapping[str, object]) -> dict[str, object]:

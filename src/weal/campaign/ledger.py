@@ -230,8 +230,21 @@ def quantity_of_event(quantities: Iterable[str], event: Event) -> str:
     return str(name)
 
 
+def has_levels(quantity: Quantity) -> bool:
+    """Whether words can be added: it has classes or grades."""
+    return "levels" in quantity.to_json()
+
+
+def with_levels(quantity: Quantity, words: Sequence[str]) -> Quantity:
+    """The classes or grades with these words, of which the known ones come first."""
+    return quantity_from_json({**quantity.to_json(), "levels": list(words)})
+
+
 def _apply_settings(ledger: Ledger, event: Event) -> Ledger:
     changes = current_settings(event.body["changes"])
+    for name, words in event.body.get("words", {}).items():
+        own = ledger.quantities[name]
+        ledger.quantities[name] = replace(own, quantity=with_levels(own.quantity, words))
     return replace(ledger, settings={**ledger.settings, **changes})
 
 

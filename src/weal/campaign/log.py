@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
 from weal.campaign import id_lookup
-from weal.campaign.ledger import Ledger, apply_events, quantities_of
+from weal.campaign.ledger import Ledger, apply_events, has_levels, quantities_of
 from weal.errors import UnknownId, WealError
 from weal.progress import Progress
 from weal.shards.executors import check_scheduler
@@ -87,7 +87,7 @@ class CampaignLog:
         return self._ledger
 
     def read_quantities(self) -> "dict[str, Quantity]":
-        """Read what is measured; of a log that was not read yet, its first event alone.
+        """Read what is measured; where no words can be added, the first event alone.
 
         Returns
         -------
@@ -96,7 +96,10 @@ class CampaignLog:
         """
         if not self._ledger.quantities:
             [created] = self.store.events_between(self.name, 1, 1)
-            return {one.name: one for one in quantities_of(created)}
+            found = {one.name: one for one in quantities_of(created)}
+            if not any(map(has_levels, found.values())):  # else words may have been added
+                return found
+        self.read_ledger()
         return {name: one.quantity for name, one in self._ledger.quantities.items()}
 
     def read_session(self) -> "Session":

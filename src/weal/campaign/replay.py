@@ -95,7 +95,8 @@ def replay_new_events(now: Replay, events: Iterable[Event], pool: CandidateTable
 def can_continue(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
     """Whether `replay_new_events` gives the state of `replay`: same model and first candidates."""
     first = not now.labelled and any(event.kind == "added" for event in events)
-    return now.model == _model(ledger) and not first
+    measured = tuple(one.quantity for one in ledger.quantities.values())  # words may have come
+    return now.model == _model(ledger) and not first and measured == now.state.measured
 
 
 def state_for_choice(now: Replay, ledger: Ledger, time: datetime) -> State:

@@ -4,6 +4,7 @@
     fail       the run of the row failed: a label 0 of the quantity "worked", which the model of
                failures learns from. A failure called an accident is a skip: it teaches nothing
     withdraw   labels, failures or a lease are taken back
+    words      classes or grades get further words, which come last
 
 As in `rules`, each function reads the campaign under the write lock and returns drafts of events,
 or raises an error, and then nothing is written. A row with a label has worked: to call it failed,
@@ -15,9 +16,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from weal.campaign.events import EVENT_BODY_VERSION, SEVERAL_BODY_VERSION
+from weal.campaign.events import (
+    EVENT_BODY_VERSION,
+    MAX_WORD_EVENTS,
+    SEVERAL_BODY_VERSION,
+    settings_body,
+    word_keys,
+)
 from weal.campaign.idempotency import SKIP, UNSKIP, Change, find_call, with_key
-from weal.campaign.ledger import Ledger
+from weal.campaign.ledger import Ledger, has_levels, with_levels
 from weal.campaign.quantity_names import find_named, label_text
 from weal.campaign.rules import (
     LabelInput,
@@ -274,3 +281,23 @@ def decide_undo(tx: Transaction, name: str, seq: int, who: str, note: str | None
             named = [seq] if len(labels) > 1 else None
             return [_withdrawal(quantity, name, who, note, named)]
     return []
+
+
+def decide_words(tx: Transaction, quantity: str, words: Sequence[str], who: str) -> list[Draft]:
+    """The event that adds words to classes or grades; none where all are there already."""
+    now = read_rows(tx, [])
+    own = find_named({name: one.quantity for name, one in now.quantities.items()}, quantity)
+    if not has_levels(own):
+        raise ValueError(
+            f"{own.name} has no classes or grades, so no word can be added; name another quantity"
+        )
+    known = {word.casefold() for word in own.words}
+    new = [word.strip() for word in words if word.strip().casefold() not in known]
+    if not new:
+        return []
+    with_levels(own, [*own.words, *new])  # checks the words
+    past = tx.events_by_keys(word_keys())
+    if len(past) >= MAX_WORD_EVENTS:
+        raise ValueError(f"words were added {len(past)} times, which is the most; add no more")
+    body = {**settings_body({}), "v": SEVERAL_BODY_VERSION, "words": {own.name: [*own.words, *new]}}
+    return [Draft("settings", body, who=who, key=word_keys()[len(past)])]

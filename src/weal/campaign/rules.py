@@ -20,9 +20,10 @@ from weal.campaign.events import (
     SEVERAL_BODY_VERSION,
     LedgerLabel,
     ToldBody,
+    word_keys,
 )
 from weal.campaign.idempotency import LABEL, SKIP, Change, change_of, find_call, with_key
-from weal.campaign.ledger import Ledger, apply_events
+from weal.campaign.ledger import Ledger, apply_events, has_levels, quantities_of
 from weal.campaign.plausibility import (
     Doubt,
     expected_label,
@@ -351,8 +352,12 @@ def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:
 
 
 def read_rows(tx: Transaction, ids: Iterable[str]) -> Ledger:
-    """The ledger of the event `created` and of the events of these rows."""
-    return apply_events(Ledger(""), [*tx.events_between(1, 1), *tx.events_of(ids)])
+    """The ledger of the event `created`, of added words, and of the events of these rows."""
+    [created] = tx.events_between(1, 1)
+    words = list[Event]()
+    if any(has_levels(one) for one in quantities_of(created)):
+        words = [one for one in tx.events_by_keys(word_keys()) if "words" in one.body]
+    return apply_events(Ledger(""), [created, *words, *tx.events_of(ids)])
 
 
 def some_ids(ids: Iterable[str]) -> str:

@@ -40,7 +40,8 @@ class Classes:
     >>> phase.read("bct", "A-7")
     Traceback (most recent call last):
     ValueError: the label of A-7 is 'bct', which is no class of phase; write fcc, bcc or hcp, or
-    declare the class: --type 'phase=classes:fcc,bcc,hcp,bct'
+    declare the class: --type 'phase=classes:fcc,bcc,hcp,bct'; in a campaign that has begun: `weal
+    settings NAME --add-word phase=bct`
     """
 
     name: str

@@ -15,6 +15,7 @@ A number is no code: with the grades 1, 2, 3 the label 1 is the first grade, not
 import math
 from collections.abc import Sequence
 from numbers import Real
+from shlex import quote
 from typing import Protocol
 
 from weal.tables.cells import short
@@ -144,7 +145,8 @@ def read_level(given: object, row: str | None, quantity: _Levels, noun: str, tag
     raise ValueError(
         f"{label_field(row, quantity.column)} is {as_shown(given)}, which is no {noun} of "
         f"{shorten(quantity.name, 60)}; write {list_words(levels, 'or')}, or declare the {noun}: "
-        f"{option}"
+        f"{option}; in a campaign that has begun: `weal settings NAME --add-word "
+        f"{quote(f'{shorten(quantity.name, 60)}={word or as_shown(given)}')}`"
     )
 
 

@@ -166,16 +166,33 @@ def export(
 @with_parameters(
     *(line.name, line.lease, line.acquisition, line.goal, line.subject_to, line.weight),
     line.until,
+    click.option(
+        "--add-word",
+        "new_words",
+        multiple=True,
+        metavar="NAME=WORD",
+        help="A further class, or a grade above the others, of a quantity.",
+    ),
     *(line.budget, line.outliers, line.repeats, line.warp, line.by),
 )
 def settings(
-    name: str, by: str | None, store: str | None, as_json: bool, **changes: Unpack[Settings]
+    name: str,
+    by: str | None,
+    store: str | None,
+    as_json: bool,
+    new_words: tuple[str, ...],
+    **changes: Unpack[Settings],
 ) -> None:
     """Show the settings, or change some of them."""
     from weal.campaign.config import settings_to_json
+    from weal.campaign.quantity_names import split_assignment
 
     given = given_settings(**changes)
     with open_for_command(name, store, by) as campaign:
+        for typed in new_words:
+            quantity, word = split_assignment(campaign.read_quantities(), typed)
+            campaign.add_words(quantity.name, word)
+            say(f"{name}: {quantity.name} may be {word.strip()} from now on")
         if given:
             campaign.change(**given)
             say(f"{name}: {', '.join(given)} changed")
