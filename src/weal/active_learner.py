@@ -1309,7 +1309,8 @@ class ActiveLearner(LearnerView):
         ----------
         oracle : function
             Gets the row of the candidate ((d,) for an array, a dict for a frame), and returns its
-            label; with `batch`, gets a list of so many, and returns or yields their labels.
+            label, or a dict of labels by quantity; with `batch`, gets a list of so many, and
+            returns or yields their labels.
         n : int
             How many labels at the most.
         batch : int or None

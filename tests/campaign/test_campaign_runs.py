@@ -108,3 +108,19 @@ def test_the_settings_say_when_to_stop():
         with pytest.raises(ValueError, match="cannot be sent"):
             campaign.run(lambda row: 1.0, 4, timeout=3)
         assert not campaign.read_ledger().leases
+
+
+@pytest.mark.parametrize("how", [{}, {"workers": 3}])
+def test_an_oracle_may_measure_several_quantities(how):
+    def measure(row):
+        return {"y": plain(row), "z": row["a"]} if row["b"] else {"z": row["a"]}
+
+    settings = {"pool": POOL, "target": ["y", "z"], "by": "ann", "budget": 14}
+    with weal.open_campaign("demo", "memory:", **settings) as campaign:
+        run = campaign.run(measure, 30, until="best > 99", **how)
+        assert (run.reason, run.labels, run.cost) == ("cost", 14, 14.0)
+        ledger = campaign.read_ledger()
+        assert ledger.quantity("z").n_labels == 14
+        assert campaign.status().spending.spent == 14  # two labels of a row are one measurement
+    learner = weal.ActiveLearner(POOL, target=["y", "z"])
+    assert learner.run(measure, 12, until="best > 99", **how).labels == 12

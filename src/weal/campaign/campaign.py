@@ -1174,7 +1174,8 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         oracle : function
-            Gets the row of a candidate as a dict, and returns its label.
+            Gets the row of a candidate as a dict, and returns its label, or a dict of labels by
+            quantity.
         n : int
             How many labels at the most.
         workers : int

@@ -14,7 +14,7 @@ from weal.campaign.row_rules import decide_release
 from weal.campaign.suggestions import ask
 from weal.errors import Exhausted
 from weal.learner.oracle import Oracle
-from weal.learner.run import Run, RunLimits, check_max_cost, goal_and_condition, run
+from weal.learner.run import Run, RunLimits, check_max_cost, goal_and_condition, lead_error, run
 from weal.text import shorten
 
 if TYPE_CHECKING:
@@ -83,6 +83,6 @@ def run_campaign(
     if costs is not None:
         max_cost = min(costs.left, costs.left if max_cost is None else max_cost)
         if max_cost <= 0.0:
-            return Run("cost", 0, session.learner.predicted_error())
+            return Run("cost", 0, lead_error(session.learner))
     limits = RunLimits(until=stop, max_cost=max_cost)
     return run(CampaignSubject(campaign, who), oracle, n, callback, limits, progress)

@@ -12,7 +12,7 @@ mixture with their sum, within its bounds and constraints, and never onto a cand
 All random numbers come from the seed and the number of candidates.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.learner.transitions import apply
 from weal.tables.design_file import ConstraintArgument, split_constraint
-from weal.tables.design_space import MIN_SATISFIED_SHARE, DesignSpace, satisfies
+from weal.tables.design_space import MIN_SATISFIED_SHARE, DesignSpace, Row, satisfies
 
 N_PARENTS = 8
 MAX_GRID_STEPS = 1.5  # steps of the grid
@@ -71,8 +71,8 @@ def local_candidates(
 
 def box_neighbours(
     state: State, beliefs: PosteriorCache, box: DesignSpace,
-    rows: Sequence[Mapping[str, Any]], n: int, allowed: Callable[[Any], bool] | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    rows: Sequence[Row], n: int, allowed: Callable[[Any], bool] | None = None,
+) -> list[Row]:  # fmt: skip
     """n new rows of the box near the best candidates, whose cells are `rows`."""
     _check_model(state)
     parents = [rows[k] for k in _parents(state, beliefs, min(n, N_PARENTS))]

@@ -211,7 +211,7 @@ class _Progress:
     def follow(self, name: Hashable, label: Any) -> None:
         """Call back after a label, and see whether the run ends."""
         learner, limits = self.subject.learner(), self.limits
-        self.errors.append(learner.predicted_error())
+        self.errors.append(lead_error(learner))
         self.advance(self.errors[-1])
         if self.callback is not None:
             self.callback(self.subject.owner, name, label)
@@ -238,7 +238,7 @@ def run(
             done.reason = "exhausted"
         except KeyboardInterrupt:
             done.reason = "interrupted"
-    error = subject.learner().predicted_error()
+    error = lead_error(subject.learner())
     return Run(done.reason or "budget", done.told, error, tuple(done.failures), done.spent)
 
 
@@ -247,6 +247,16 @@ def check_max_cost(given: float | None) -> None:
     is_number = isinstance(given, Real) and not isinstance(given, bool)
     if given is not None and not (is_number and 0.0 < float(given) < float("inf")):
         raise ValueError(f"max_cost is {given!r}; write a number above 0, in units of the cost")
+
+
+def lead_quantity(learner: "ActiveLearner") -> str:
+    """The quantity that the goal looks at first: its labels and error say when a run ends."""
+    return learner.goal.scored([one.name for one in learner.state.measured])[0]
+
+
+def lead_error(learner: "ActiveLearner") -> float:
+    """The predicted error of that quantity."""
+    return learner.predicted_error(lead_quantity(learner))
 
 
 def cost_of(learner: "ActiveLearner", name: Hashable) -> float:
@@ -378,8 +388,9 @@ def _reason(
 ) -> str:
     """The reason to end now, or an empty text."""
     if limits.until is not None:
-        y = learner.labels.arrays()[1]
-        if limits.until.is_met(len(y), errors[-1], float(y.min()), float(y.max())):
+        y = learner.labels_of(lead_quantity(learner)).arrays()[1]
+        ends = (float(y.min()), float(y.max())) if len(y) else (None, None)
+        if limits.until.is_met(len(y), errors[-1], *ends):
             return "target"
     patience = limits.patience
     if patience is None or len(gains) <= patience:

@@ -19,9 +19,9 @@ A campaign keeps the same structure as JSON, and reads it with the same checks.
 
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from weal.tables.design_inputs import (
     input_from_python,
     input_from_table,
 )
-from weal.tables.design_space import DesignSpace, check_count
+from weal.tables.design_space import DesignSpace, RowConstraint, check_count
 from weal.tables.mixtures import Mixture, mixture_from_table
 from weal.tables.table import Table
 from weal.tables.typed_columns import Cells
@@ -48,7 +48,6 @@ MAX_FILE_BYTES = 1_000_000
 FRAME_KEY = "weal box"  # in `attrs` of the frame
 BOX_KEYS = ("inputs", "mixture", "mixtures", "constraints")
 InputsArgument = Mapping[str, tuple[object, ...] | range | list[Value] | NDArray[np.generic]]
-RowConstraint = Callable[[dict[str, Any]], bool]
 ConstraintArgument = RowConstraint | str | Sequence[str] | None
 
 

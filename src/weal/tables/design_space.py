@@ -28,6 +28,8 @@ from weal.tables.mixtures import Mixture
 from weal.text import exact, number
 
 R = TypeVar("R")
+RowConstraint = Callable[[dict[str, Any]], bool]  # a function of the user
+Row = Mapping[str, Any]  # cells of all columns
 Block = list[list[Value]]  # a list of cells for each input
 MIN_SATISFIED_SHARE = 0.001  # of the rows; with fewer, the search for rows ends
 MIN_TRIED_ROWS = 2**13  # rows that are tried before that
@@ -79,9 +81,7 @@ class DesignSpace:
         moving = sum(one.is_number and len(one.values) != 1 for one in free)
         return moving + sum(len(one.parts) - 1 for one in self.mixtures)
 
-    def rows(
-        self, n: int, seed: int, constraint: Callable[[dict[str, Any]], bool] | None = None
-    ) -> list[DesignRow]:
+    def rows(self, n: int, seed: int, constraint: RowConstraint | None = None) -> list[DesignRow]:
         """n rows that satisfy all constraints; ValueError where next to none does."""
         check_count(n, seed)
         refuse_too_few(self, n)
@@ -114,15 +114,15 @@ class DesignSpace:
             if stale == MAX_STALE_BLOCKS:
                 return
 
-    def _may_be(self, row: DesignRow, constraint: Callable[[dict[str, Any]], bool] | None) -> bool:
+    def _may_be(self, row: DesignRow, constraint: RowConstraint | None) -> bool:
         """Whether a row satisfies a function of the user."""
         return constraint is None or satisfies(constraint, dict(zip(self.names, row, strict=True)))
 
     def neighbours(
-        self, parents: Sequence[Mapping[str, Any]], n: int, width: float,
-        rng: np.random.Generator, rows: Sequence[Mapping[str, Any]] = (),
-        constraint: Callable[[dict[str, Any]], bool] | None = None,
-    ) -> list[dict[str, Any]]:  # fmt: skip
+        self, parents: Sequence[Row], n: int, width: float,
+        rng: np.random.Generator, rows: Sequence[Row] = (),
+        constraint: RowConstraint | None = None,
+    ) -> list[Row]:  # fmt: skip
         """n new rows near these, each input moved by up to `width` of its range.
 
         Cells of other columns are those of the parent. `rows` are there already: none of them is
@@ -130,7 +130,7 @@ class DesignSpace:
         """
         if not self.n_moving:
             raise ValueError("no input of numbers moves: there is nothing to refine")
-        found, tried = list[dict[str, Any]](), 0
+        found, tried = list[Row](), 0
         there = {name: [row[name] for row in rows] for name in self.names}
         seen = set(zip(*there.values(), strict=True))
         at = [parents[k % len(parents)] for k in range(n)]
@@ -211,7 +211,7 @@ class DesignSpace:
         return [columns[name] for name in self.names]
 
     def _perturbed(
-        self, rows: Sequence[Mapping[str, Any]], width: float, rng: np.random.Generator,
+        self, rows: Sequence[Row], width: float, rng: np.random.Generator,
         there: Mapping[str, list[Value]],
     ) -> Block:  # fmt: skip
         columns = {
