@@ -1,14 +1,18 @@
-"""Time and memory to read tables of ordinary and of large size.
+"""Time and memory to read tables of ordinary and of large size, and of the commands that do.
 
-    python benchmarks/reading.py           10^5 rows as CSV, 10^4 rows as Excel
-    python benchmarks/reading.py --large   10^6 rows of 20 columns as CSV, 10^5 rows as Excel too
+    python benchmarks/reading.py                   10^5 rows as CSV, 10^4 rows as Excel
+    python benchmarks/reading.py --large           10^6 rows of 20 columns, 10^5 rows as Excel too
+    python benchmarks/reading.py --against OTHER   `weal new` of 10^5 rows and `weal tell` of one
+                                                   label, beside those of another checkout
 
 Seconds are of the processor. Each table is read in a process of its own, whose peak of memory is
 that of the whole process. `PYTHONPATH=OTHER/src` reads the same tables with another weal: run both
-in turn, since tables are kept in the folder for temporary files.
+in turn, since tables are kept in the folder for temporary files. With `--against`, the commands of
+both checkouts take turns, and the ratio of their medians is printed (below 1: faster than OTHER).
 """
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -20,6 +24,7 @@ import numpy as np
 
 COLUMNS = 20
 REPEATS = 3
+NEW_ROWS, NEW_REPEATS, TELL_REPEATS = 10**5, 5, 15
 SIZES = {"plain.csv": 10**5, "quoted.csv": 10**5, "plain.xlsx": 10**4, "dates.xlsx": 10**4}
 LARGE = {"large.csv": 10**6, "large.xlsx": 10**5}
 
@@ -35,6 +40,45 @@ def main() -> None:
         found = [measured(path) for _ in range(REPEATS if name in SIZES else 1)]
         seconds, peak, read = min(found)
         print(f"{name:12} {read:>9,} rows  {seconds:7.2f} s  {peak / 2**20:6.0f} MB")
+
+
+def compare(other: Path) -> None:
+    """Run both commands of both checkouts in turn, and print the ratio of their seconds."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        pool = folder / "pool.csv"
+        write(pool, NEW_ROWS)
+        here = Path(__file__).resolve().parents[1]
+        for what, repeats in (("new", NEW_REPEATS), ("tell", TELL_REPEATS)):
+            seconds: dict[Path, list[float]] = {here: [], other: []}
+            for n in range(repeats):
+                for place in (here, other) if n % 2 else (other, here):
+                    store = folder / f"{place.name}.db"
+                    if what == "new":
+                        store.unlink(missing_ok=True)
+                        words = ["new", "runs", "--pool", str(pool), "--id", "id"]
+                    else:
+                        words = ["tell", "runs", f"A-{n}", "0.5"]
+                    seconds[place].append(command_seconds(place, store, words))
+            own, theirs = (float(np.median(seconds[place])) for place in (here, other))
+            ratio = f"{own / theirs:.2f} times as long"
+            print(f"weal {what:5} {own:7.3f} s  against {theirs:7.3f} s: {ratio}")
+
+
+def command_seconds(place: Path, store: Path, words: list[str]) -> float:
+    """Seconds of the processor of one command of a checkout."""
+    run = [sys.executable, "-c", "from weal.cli.main import main; main()", *words]
+    settings = {"PYTHONPATH": str(place / "src"), "WEAL_STORE": f"sqlite:///{store}"}
+    single = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    child = subprocess.Popen(
+        run, env={**os.environ, **settings, **single},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"{' '.join(words)} failed in {place}")
+    return used.ru_utime + used.ru_stime
 
 
 def measured(path: Path) -> tuple[float, int, int]:
@@ -85,5 +129,7 @@ def write(path: Path, rows: int) -> None:
 if __name__ == "__main__":
     if "--read" in sys.argv:
         read(Path(sys.argv[-1]))
+    elif "--against" in sys.argv:
+        compare(Path(sys.argv[sys.argv.index("--against") + 1]).resolve())
     else:
         main()

@@ -128,13 +128,17 @@ def has_decimal_comma(cell: object) -> bool:
 
 def _all_as(kind: type[int] | type[float], cells: Sequence[str | None]) -> Numbers | None:
     try:
-        found: Numbers = [None if cell is None else kind(cell) for cell in cells]
+        known = [cell for cell in cells if cell is not None]
+        found: Numbers = list(map(kind, known))
+        if len(known) < len(cells):
+            numbers = iter(found)
+            found = [None if cell is None else next(numbers) for cell in cells]
     except ValueError:
-        minus = any(MINUS in cell for cell in cells if cell)
+        minus = MINUS in "".join(filter(None, cells))
         return (
             _all_as(kind, [cell and cell.replace(MINUS, "-") for cell in cells]) if minus else None
         )
-    return None if any("_" in cell for cell in cells if cell) else found
+    return None if "_" in "".join(filter(None, cells)) else found
 
 
 def _all_with_commas(cells: Sequence[str | None]) -> bool:

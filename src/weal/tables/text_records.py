@@ -174,7 +174,9 @@ def read_records(
             for row in reader:
                 if len(row) > max_columns:
                     raise too_many_columns(where, limits)
-                yield line, list(map(unescape, row))
+                text = "".join(row)
+                is_escaped = "'" in text or "\\u{" in text
+                yield line, list(map(unescape, row)) if is_escaped else row
                 line = reader.line_num + 1
                 lines.length = 0
         except csv.Error as error:
