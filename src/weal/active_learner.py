@@ -59,6 +59,7 @@ from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.predictions import write_predictions
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.quantity_predictions import predict_inputs
+from weal.learner.run_subject import LearnerSubject
 from weal.learner.sharded_candidates import open_candidates
 from weal.learner.state import QuantityView, State, begin
 from weal.learner.transitions import apply
@@ -1385,7 +1386,7 @@ class ActiveLearner(LearnerView):
             return remaining_gain(learner.state, self._beliefs)
 
         limits = run.RunLimits(stop, patience, least_gain, remaining, max_cost)
-        return run.run(run.LearnerSubject(self), measures, n, callback, limits, progress)
+        return run.run(LearnerSubject(self), measures, n, callback, limits, progress)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None) -> Self:

@@ -14,7 +14,8 @@ from weal.campaign.row_rules import decide_release
 from weal.campaign.suggestions import ask
 from weal.errors import Exhausted
 from weal.learner.oracle import Oracle
-from weal.learner.run import Run, RunLimits, check_max_cost, goal_and_condition, lead_error, run
+from weal.learner.run import Run, RunLimits, check_max_cost, goal_and_condition, run
+from weal.learner.run_subject import lead_error
 from weal.text import shorten
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ MAX_REASON = 400  # characters of an error that are kept with a failure
 
 @dataclass(frozen=True, slots=True)
 class CampaignSubject:
-    """A run of a campaign (`weal.learner.run.RunSubject`)."""
+    """A run of a campaign (`weal.learner.run_subject`)."""
 
     owner: "Campaign"
     who: str

@@ -17,6 +17,7 @@ local_candidates    new candidates near the best ones (`refine`)
 frames              a learner as tables and text
 workers             threads and processes that call an oracle
 oracle              the function that measures, and how it is called
+run_subject         what a run measures: a learner or a campaign
 run                 a loop over a callable oracle
 pools/              scores and posteriors of all candidates
 """
