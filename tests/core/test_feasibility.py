@@ -146,6 +146,23 @@ def test_the_k_best_feasible_rows_sum_to_k(lowest):
     assert (found <= p + 1e-12).all()
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_the_best_feasible_rows_are_found_where_all_rows_are_nearly_known(seed):
+    rng = np.random.default_rng(seed)
+    N = 400
+    f, p = rng.normal(size=N), np.where(rng.random(N) < 0.4, 0.95, 1e-9)
+    belief = replace(
+        a_belief(N=N, dof=3),
+        mu=f + 1e-4 * rng.normal(size=(3, N)),
+        var=10.0 ** rng.uniform(-8, -6, (3, N)),
+    )
+    found = np.exp(log_best_feasible(belief, 10, False, np.log(p)))
+    assert found.sum() == pytest.approx(10.0, rel=1e-3)
+    best = np.argsort(np.where(p > 0.5, f, -9.0))[::-1]
+    assert found[best[:9]] == pytest.approx(0.95, rel=1e-3)
+    assert (found[best[12:]] < 0.01).all()
+
+
 def test_too_few_feasible_rows_are_all_among_the_best():
     log_p = np.log(np.full(40, 0.01))
     assert log_best_feasible(a_belief(), 3, False, log_p) == pytest.approx(log_p)

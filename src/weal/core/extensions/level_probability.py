@@ -45,6 +45,7 @@ TABLE_END = 32.0  # |u|: a normal density there is 1e-223, and the expansion is 
 MAX_DISTANCE = 1e140  # standardised: beyond it squares overflow
 COUNT_RTOL = 1e-7  # of sum_i p_i
 LEVEL_RTOL = 1e-10  # of a level: a sum that is on both sides of k within it jumps there
+LEAST_SLOPE = 1e-3  # of log sum_i p_i, by a level in spreads: between two rows it may be nearly 0
 MAX_STEPS = 200
 LIKELY_ROWS = 1024  # of a large pool, that a query compares
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(4)
@@ -281,7 +282,7 @@ def _level_of_moments(mean: Array, sd: Array, counts: Array, k: float) -> tuple[
         density = float(counts @ (np.exp(-0.5 * z * z) / sd)) / np.sqrt(2.0 * np.pi)
         if not (count > 0.0 and density > 0.0):
             break
-        slope = -density / count
+        slope = -max(density / count, LEAST_SLOPE / spread)
         move = float(np.clip(-np.log(count / k) / slope, -spread, spread))
         tau += move
         if abs(move) < 1e-3 * spread:
