@@ -88,10 +88,18 @@ def _entries_of_row(
             f"tell() got a noise of {lost[0]!r} for {name}, and no label of it: add it"
         )
     plain = None if isinstance(noise, Mapping) else noise
-    return [
-        entry(quantities[own], name, one, sds.get(own, plain), note, sure)
-        for own, one in labels.items()
-    ]
+    found = list[LabelInput]()
+    for own, one in labels.items():
+        try:
+            found.append(entry(quantities[own], name, one, sds.get(own, plain), note, sure))
+        except ValueError as error:
+            raise ValueError(name_quantity(str(error), own, len(quantities))) from None
+    return found
+
+
+def name_quantity(message: str, quantity: str, among: int) -> str:
+    """The message on a label, which names the quantity where there are several."""
+    return message if among == 1 or quantity in message else f"{quantity}: {message}"
 
 
 def _by_quantity(quantities: Mapping[str, Quantity], given: object, row: str) -> dict[str, object]:

@@ -25,7 +25,12 @@ from weal.campaign import rules
 from weal.campaign.events import EVENT_BODY_VERSION
 from weal.campaign.id_lookup import match_ids, near_ids, rows, transact
 from weal.campaign.idempotency import SKIP, Change, find_call, with_key
-from weal.campaign.label_input import entry, find_different_inputs, read_labels_file
+from weal.campaign.label_input import (
+    entry,
+    find_different_inputs,
+    name_quantity,
+    read_labels_file,
+)
 from weal.campaign.ledger import Ledger
 from weal.campaign.plausibility import implausible_message, judge_first_labels
 from weal.campaign.row_rules import decide_failure, failure
@@ -281,7 +286,7 @@ def _entries(now: Ledger, lines: Sequence[Result], sure: bool) -> dict[int, Labe
             quantity = now.quantity(line.quantity).quantity
             found[n] = entry(quantity, line.id, line.value, line.noise, line.note, sure)
         except ValueError as error:
-            found[n] = str(error)
+            found[n] = name_quantity(str(error), line.quantity or "", len(now.quantities))
     return found
 
 
