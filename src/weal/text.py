@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 REASONS = {
     "wvar": "the model is unsure there",
@@ -197,6 +196,8 @@ def facts_html(title: str, facts: Mapping[str, object]) -> str:
     >>> facts_html("a < b", {"labels": 3})[:27]
     '<div><b>a &lt; b</b><table>'
     """
+    from html import escape  # for notebooks only
+
     rows = "".join(
         f"<tr><th {_CELL_STYLE}>{escape(name)}</th><td {_CELL_STYLE}>{escape(str(value))}</td></tr>"
         for name, value in facts.items()
@@ -206,4 +207,6 @@ def facts_html(title: str, facts: Mapping[str, object]) -> str:
 
 def facts_lines(words: list[str]) -> str:
     """Lines of text as preformatted HTML."""
+    from html import escape  # for notebooks only
+
     return f"<pre>{escape(chr(10).join(words))}</pre>"
