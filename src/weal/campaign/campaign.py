@@ -1134,9 +1134,7 @@ class Campaign(CampaignLog):
         >>> import weal
         >>> pool = weal.box({"x": (0, 1), "y": (0, 1)}, n=50, constraint="x + y <= 1")
         >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
-        >>> for name in campaign.ask(8):
-        ...     row = campaign.card(name).cells
-        ...     number = campaign.tell(name, float(row["x"]) * float(row["y"]))
+        >>> run = campaign.run(lambda row: row["x"] * row["y"], 10)
         >>> campaign.refine(5)
         ['51', '52', '53', '54', '55']
         """
