@@ -112,7 +112,8 @@ def _show_rich(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(Text(name), overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, "bold" if cell.endswith("*") else "") for cell in row))
-    Console(width=get_terminal_size().columns).print(table)  # also of a dumb terminal
+    size = get_terminal_size()  # with the height, rich takes the width of a dumb terminal too
+    Console(width=size.columns, height=size.lines).print(table)
 
 
 def duration_text(seconds: float) -> str:

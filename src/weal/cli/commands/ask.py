@@ -112,13 +112,12 @@ def _columns_that_fit(
     rows: "list[LeasedRow]", quantities: "Sequence[Quantity]", inputs: list[str], again: bool
 ) -> list[str]:
     """The first inputs, as many as fit on a line of the terminal."""
-    edges = [
-        max(map(len, [*_cells(row, quantities, [], True), *_expected_headings(rows, quantities)]))
-        + PADDING
-        for row in rows
-    ]
-    columns = 1 + len(_expected_headings(rows, quantities))
-    left, shown = get_terminal_size().columns - columns * max(edges, default=0), list[str]()
+    cells = [_cells(row, quantities, [], True) for row in rows]
+    table = [[""] * (1 + len(headings := _expected_headings(rows, quantities))), *cells]
+    table[0][1:] = headings if len(headings) > 1 else [""]
+    widths = [max(map(len, column)) + PADDING for column in zip(*table, strict=True)]
+    taken = sum(widths) if len(widths) > 2 else 2 * max(widths)
+    left, shown = get_terminal_size().columns - taken, list[str]()
     if again:  # and who has it, until when
         left -= max((len(row.who) for row in rows), default=0) + PADDING
         left -= len("2026-11-17 09:30") + PADDING
@@ -298,13 +297,15 @@ def _ask_rows(
 
 
 def _write_worksheet(campaign: "Campaign", rows: "list[LeasedRow]", to: str, force: bool) -> None:
+    several = len(campaign.last_ledger.quantities) > 1
+    columns = "columns of the targets" if several else "column of the target"
     try:
         campaign.worksheet([row.id for row in rows], to, force=force)
     except (OSError, ValueError) as error:
         again = f"weal ask {shlex.quote(campaign.name)} --again --to FILE"
         raise type(error)(f"{error}; the rows are out: `{again}` writes them once more") from error
     say(
-        f"{plural(len(rows), 'row')} written to {to}: fill in the column of the target (or write "
+        f"{plural(len(rows), 'row')} written to {to}: fill in the {columns} (or write "
         f"failed), then `weal tell {shlex.quote(campaign.name)} --file {shlex.quote(to)}`"
     )
 

@@ -330,6 +330,7 @@ def _report_ids(ids: Sequence[str], what: str, as_json: bool) -> None:
 
 
 MAX_LINES_SHOWN = 10
+LABEL_ACTIONS = ("told", "corrected", "repeated", "confirmed", "same")  # of each of several labels
 
 _ACTIONS = {
     "told": "{} saved",
@@ -392,7 +393,13 @@ def _report_import(found: "ResultsImport", dry: bool) -> None:
         say(f"and {len(noted) - MAX_LINES_SHOWN} more: --json shows all")
     for problem in found.problems:
         say(problem)
-    counts = [_ACTIONS[action].format(plural(n, "row")) for action, n in found.counts.items()]
+    several = any(row.quantity for row in found.rows)
+    counts = [
+        _ACTIONS[action].format(
+            plural(n, "label" if several and action in LABEL_ACTIONS else "row")
+        )
+        for action, n in found.counts.items()
+    ]
     stopped = found.problems or found.counts.get("refused")
     would = ("nothing would be saved; without these lines: " if stopped else "dry run: ") * dry
     say(f"{found.where}: {would}{', '.join(counts)}")
