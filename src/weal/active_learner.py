@@ -1295,7 +1295,7 @@ class ActiveLearner(LearnerView):
         on_failure: str = "raise",
         max_cost: float | None = None,
         callback: Callable[[Any, Hashable, float], object] | None = None,
-        goal: Goal | str | float | None = None,
+        goal: Goal | str | float | Sequence[Goal | str] | None = None,
         until: Until | str | None = None,
         target_error: float | None = None,
         patience: int | None = None,
@@ -1346,8 +1346,9 @@ class ActiveLearner(LearnerView):
         patience : int or None
             The run ends when the predicted error fell by less than `least_gain` of itself over so
             many labels; for the best rows, when the largest expected improvement was below
-            `least_gain` sds of the labels so many times running (2 is usual); for a level, as
-            the error, of the expected number of rows on the wrong side.
+            `least_gain` sds of the labels so many times running (2 is usual), for two objectives
+            below that share of the hypervolume; for a level, as the error, of the expected number
+            of rows on the wrong side.
         least_gain : float
             As said there.
         progress : bool or None

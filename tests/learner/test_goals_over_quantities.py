@@ -171,3 +171,19 @@ def test_costs_prefer_the_cheaper_of_equal_rows():
     for n in range(8):
         learner.tell(n, {"yield": YIELD[n], "purity": PURITY[n]})
     assert all(row < 150 for row in learner.ask(4))
+
+
+def test_a_run_ends_at_a_good_feasible_label_and_not_at_another():
+    learner = a_learner(subject_to="purity >= 88")
+    best = float(np.where(PURITY >= 88.0, YIELD, -np.inf).max())
+    done = learner.run(results, 60, by_id=True, until=f"best > {best - 1e-6}")
+    assert done.reason == "target"
+    told = numbers(learner)
+    assert YIELD[told][PURITY[told] >= 88.0].max() == best
+
+
+def test_a_run_of_two_objectives_ends_when_little_is_to_be_gained():
+    learner = a_learner()
+    both = ["maximise yield", "maximise purity"]
+    done = learner.run(results, 100, by_id=True, goal=both, patience=3, least_gain=0.002)
+    assert (done.reason, done.labels < 100) == ("no gain", True)

@@ -25,9 +25,10 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from weal.errors import Exhausted
-from weal.goals.grammar import error_of, goal_and_until, parse_goal
+from weal.goals.grammar import combine_goals, error_of, goal_and_until
 from weal.goals.protocol import Goal
 from weal.goals.until import Until, until_error
+from weal.learner.joint_beliefs import feasible_labels
 from weal.learner.oracle import Oracle, failure_reason
 from weal.learner.run_subject import RunSubject, cost_of, lead_error, lead_quantity
 from weal.learner.workers import OracleError, Workers, check_workers, make_workers
@@ -88,7 +89,7 @@ def goal_and_condition(
                 f"target_error is {target_error!r}, beside another stop condition: give until "
                 "alone, as in 'error < 6'"
             )
-        return None if goal is None else parse_goal(goal), until_error(target_error)
+        return combine_goals(goal), until_error(target_error)
     is_error = error_of(goal) is not None
     wanted, stop = goal_and_until(goal, until)
     return None if is_error else wanted, stop
@@ -311,14 +312,18 @@ def _reason(
 ) -> str:
     """The reason to end now, or an empty text."""
     if limits.until is not None:
-        y = learner.labels_of(lead_quantity(learner)).arrays()[1]
-        ends = (float(y.min()), float(y.max())) if len(y) else (None, None)
+        lead = lead_quantity(learner)
+        y = learner.labels_of(lead).arrays()[1]
+        counted: list[float] = y.tolist()
+        if learner.goal.is_joint:  # a label of a row that is not feasible ends no search
+            counted = feasible_labels(learner.state, learner.goal, lead)
+        ends = min(counted, default=None), max(counted, default=None)
         if limits.until.is_met(len(y), errors[-1], *ends):
             return "target"
     patience = limits.patience
     if patience is None or len(gains) <= patience:
         return ""
-    if learner.goal.curve == "best" and learner.fitted:  # in sds of the labels
+    if learner.goal.directions and learner.fitted:  # in sds of the labels, or of the hypervolume
         return "no gain" if max(gains[-patience:]) < limits.least_gain else ""
     before = gains[-1 - patience]
     fell = before == float("inf") or gains[-1] <= (1.0 - limits.least_gain) * before
