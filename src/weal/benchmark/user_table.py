@@ -82,7 +82,8 @@ def points_from_file(
     table = table.take(labelled.tolist())
     with _errors_with(path):
         plan = make_plan(table, how)
-    points = OwnRows(encode(plan, table), y[labelled], tuple(plan.names), target, str(path))
+        X = encode(plan, table)
+    points = OwnRows(X, y[labelled], tuple(plan.names), target, str(path))
     for array in (points.X, points.y):
         array.flags.writeable = False
     rows = [f"left out {dropped} rows without a label"] if dropped else []
@@ -104,8 +105,9 @@ def _errors_with(path: Path) -> Iterator[None]:
     """Put the path before the text of a ValueError."""
     try:
         yield
-    except TableError:
-        raise
+    except TableError as error:
+        problem = f"{path}: {error.problem}"
+        raise TableError(problem, *error.remedies, otherwise=error.otherwise) from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 

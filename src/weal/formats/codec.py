@@ -12,7 +12,7 @@ errors in BROKEN into UnreadableFile.
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -65,14 +65,18 @@ def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
     return {name.removeprefix(prefix): array for name, array in own.items()}
 
 
+def scaling_parts(scaling: Scaling) -> list[tuple[str, object]]:
+    """The numbers of a scaling by name; a source is no part of a file."""
+    numbers = asdict(replace(scaling, source=None))
+    return [(name, part) for name, part in numbers.items() if name != "source"]
+
+
 def value_to_json(value: object) -> Json:
     """A parameter as JSON; a random generator is None, since its seed is kept."""
     if isinstance(value, Kernel):
         return {"Kernel": asdict(value)}
     if isinstance(value, Scaling):
-        return {
-            "Scaling": {name: np.asarray(part).tolist() for name, part in asdict(value).items()}
-        }
+        return {"Scaling": {name: np.asarray(part).tolist() for name, part in scaling_parts(value)}}
     if value is np.random or isinstance(value, np.random.RandomState):
         return None
     if isinstance(value, np.ndarray | np.generic):

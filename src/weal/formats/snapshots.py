@@ -13,7 +13,6 @@ kept, since every ask would write it.
 
 import json
 import platform
-from dataclasses import asdict
 from hashlib import blake2b
 
 import numpy as np
@@ -21,7 +20,7 @@ import scipy
 
 from weal import __version__
 from weal.formats import model_file
-from weal.formats.codec import BROKEN, array_from_json, array_to_json
+from weal.formats.codec import BROKEN, array_from_json, array_to_json, scaling_parts
 from weal.learner.pools.protocol import PoolSnapshot
 from weal.learner.state import QuantityView
 from weal.model.training import TrainedEnsemble
@@ -38,7 +37,8 @@ def experts_fingerprint(view: QuantityView) -> str:
     versions = [__version__, np.__version__, scipy.__version__, platform.python_version()]
     known = [*versions, platform.machine(), repr(view.parameters), selection.n]
     found = blake2b(json.dumps(known).encode(), digest_size=32)
-    for part in (*asdict(selection.scaling).values(), *selection.labels, selection.trusted):
+    scaling = [part for _, part in scaling_parts(selection.scaling)]
+    for part in (*scaling, *selection.labels, selection.trusted):
         numbers = np.asarray([] if part is None else part, dtype=np.float64)
         found.update(repr(numbers.shape).encode() + np.ascontiguousarray(numbers).tobytes())
     if selection.source is not None:  # whose predictions may be an input of the experts
