@@ -4,8 +4,8 @@ import pytest
 
 from campaign.taught import measured, taught
 from weal.campaign.campaign import open_campaign
+from weal.campaign.quantity_status import honest_test
 from weal.campaign.session import trend
-from weal.campaign.status import honest_test
 from weal.errors import WealError
 from weal.plots.learner_figures import inputs, learning_curve
 from weal.quantities.number import Number

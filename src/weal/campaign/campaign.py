@@ -316,7 +316,7 @@ class Campaign(CampaignLog):
             With `id`, `label`, what the others make of it, and `words`; none before there is a
             model.
         """
-        from weal.campaign.status import find_suspects
+        from weal.campaign.suspect_report import find_suspects
 
         return list(find_suspects(self.read_session()).labels)
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from weal.campaign.ledger import QuantityLedger
 from weal.campaign.quantity_names import find_named
+from weal.campaign.quantity_status import honest_test
 from weal.campaign.row_predictions import lead_quantity
 from weal.campaign.session import Session, trend
-from weal.campaign.status import goal_in_force, honest_test
+from weal.campaign.status import goal_in_force
 from weal.core.arrays import Array
 from weal.diagnostics.error_trend import Trend
 from weal.errors import WealError

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.campaign.events import LedgerLabel
-from weal.campaign.ledger import Ledger, QuantityLedger
+from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
 from weal.campaign.model_status import ModelStatus
 from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session
-from weal.core.arrays import Array
+from weal.core.arrays import Array, root_mean_square
 from weal.core.extensions.class_scores import CalibrationBin, Codes, class_scores
 from weal.diagnostics.contradictions import Contradiction
-from weal.diagnostics.error_trend import Coverage
+from weal.diagnostics.error_trend import Coverage, coverage
 from weal.diagnostics.suspects import OtherUnit, Suspect
 from weal.learner.joint_scores import outcome_view
 from weal.learner.label_entry import told_labels
@@ -130,6 +130,32 @@ class WaitingRow:
 
     id: str
     quantities: tuple[str, ...]  # that it waits for
+
+
+def honest_test(own: QuantityLedger) -> RandomTest | None:
+    """The error on rows that were drawn at random, as predicted when they were asked."""
+    errors = np.array(
+        [
+            past.told.y - past.body["mean"]
+            for past in own.foretold
+            if past.body["check"] and past.body["mean"] is not None
+        ]
+    )
+    if not len(errors):
+        return None
+    rmse = root_mean_square(errors)
+    error = None
+    if len(errors) > 1 and rmse > 0.0:  # of a root: half that of the square, over the root
+        spread = float(((errors / rmse) ** 2).std(ddof=1))
+        error = rmse * spread / np.sqrt(len(errors)) / 2.0
+    return RandomTest(len(errors), rmse, error)
+
+
+def asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
+    """The share of labels inside the intervals that were given when rows were asked."""
+    ends = [(past.told.y, past.body["low"], past.body["high"]) for past in foretold]
+    inside = [low <= y <= high for y, low, high in ends if low is not None and high is not None]
+    return coverage(sum(inside), len(inside)) if inside else None
 
 
 def word_status(session: Session, quantity: Quantity, own: QuantityLedger) -> QuantityStatus:

@@ -9,7 +9,7 @@ status. What needs a model is in `model_status`, the advice in the goal and `unt
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from shlex import quote
@@ -22,26 +22,28 @@ from weal.campaign import status_text
 from weal.campaign.budget import Spending, spending
 from weal.campaign.contradiction_report import find_contradictions
 from weal.campaign.goal_report import set_progress
-from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
+from weal.campaign.ledger import Ledger, QuantityLedger
 from weal.campaign.model_status import Estimate, ModelStatus, count_model_chosen, model_status
 from weal.campaign.quantity_status import (
     FailureStatus,
     QuantityStatus,
     RandomTest,
     WaitingRow,
+    asked_coverage,
     failure_status,
+    honest_test,
     source_of,
     waiting_rows,
     word_status,
 )
 from weal.campaign.row_predictions import has_models
-from weal.campaign.session import Session, is_number, trend
-from weal.core.arrays import root_mean_square
+from weal.campaign.session import Session, trend
+from weal.campaign.suspect_report import SuspectReport, find_suspects
 from weal.diagnostics import stopping
 from weal.diagnostics.contradictions import Contradiction
-from weal.diagnostics.error_trend import Coverage, Trend, coverage
+from weal.diagnostics.error_trend import Coverage, Trend
 from weal.diagnostics.stopping import LabelsToGoal
-from weal.diagnostics.suspects import OtherUnit, Suspect, other_units, suspects
+from weal.diagnostics.suspects import OtherUnit, Suspect
 from weal.goals.grammar import goal_and_until, parse_goal, parse_until
 from weal.goals.learn import Learn, more_labels
 from weal.goals.protocol import Goal, GoalProgress, SetProgress
@@ -53,47 +55,6 @@ from weal.learner.joint_beliefs import feasible_labels, goal_series
 from weal.learner.state import QuantityView
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
-
-
-@dataclass(frozen=True, slots=True)
-class SuspectReport:
-    """Labels that are probably wrong, and calls of `tell` that are probably in another unit."""
-
-    labels: tuple[Suspect, ...] = ()
-    units: tuple[OtherUnit, ...] = ()
-
-    def lines(self) -> list[str]:
-        """One line for each."""
-        return [*(unit.words for unit in self.units), *(one.words for one in self.labels)]
-
-
-def find_suspects(session: Session, quantity: str | None = None) -> SuspectReport:
-    """Labels of a number that are probably wrong by the model; none before there is one.
-
-    `quantity` None is the one that the goal looks at first.
-    """
-    view = session.view(quantity)
-    if not view.has_model or not is_number(view):
-        return SuspectReport()
-    own = session.ledger.quantity(view.quantity.name)
-    found = suspects(view, session.beliefs.model(view), batches(own))
-    return SuspectReport(tuple(found), tuple(other_units(found, labels_by_call(own))))
-
-
-def batches(own: QuantityLedger) -> dict[Hashable, Hashable]:
-    """The batch of each labelled row: rows asked together, or else told together."""
-    found = labels_by_call(own)
-    asked = {past.told.id: past.body["until"] for past in own.foretold}
-    return {name: asked.get(str(name), call) for name, call in found.items()}
-
-
-def labels_by_call(own: QuantityLedger) -> dict[Hashable, Hashable]:
-    """The `tell` call of each labelled row: its time, and who told."""
-    told = {name: several[-1] for name, several in own.labels.items()}
-    return {
-        name: f"{one.time:%Y-%m-%d %H:%M:%S.%f} by {one.who or 'nobody'}"
-        for name, one in told.items()
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +194,7 @@ def status(
         beliefs=first.beliefs,
         sampled=SAMPLE_CANDIDATES if ledger.rows > MAX_CANDIDATES_WITHOUT_SAMPLE else None,
         choice=NOW_AUTO if session.replay.other_auto else "",
-        advice=_advice(aim, stop, known, left, ledger, costs),
+        advice=_advice(aim, stop, known, left, ledger, costs, _word_advice(aim, lead, every)),
         stopping=_stopping_lines(aim, stop, known, first.beliefs, every),
         suspects=first.suspects,
         other_units=first.other_units,
@@ -291,7 +252,7 @@ def number_status(
         chosen=count_model_chosen(own),
         beliefs=beliefs,
         check=None if quantity.words else honest_test(own),
-        coverage=_asked_coverage(own.foretold),
+        coverage=asked_coverage(own.foretold),
         suspects=doubted.labels,
         other_units=doubted.units,
         contradictions=find_contradictions(session, quantity.name) if course else (),
@@ -377,34 +338,21 @@ def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[LeasedId, ...], tuple
     return tuple(out), tuple(lapsed)
 
 
-def honest_test(own: QuantityLedger) -> RandomTest | None:
-    """The error on rows that were drawn at random, as predicted when they were asked."""
-    errors = np.array(
-        [
-            past.told.y - past.body["mean"]
-            for past in own.foretold
-            if past.body["check"] and past.body["mean"] is not None
-        ]
-    )
-    if not len(errors):
+def _word_advice(goal: Goal, lead: Quantity, every: Sequence[QuantityStatus]) -> str | None:
+    """How well words are predicted, for a goal that learns them; None: of numbers, or no model."""
+    own = next((one for one in every if one.name == lead.name), None)
+    if own is None or own.scores is None or goal.set_text is not None:
         return None
-    rmse = root_mean_square(errors)
-    error = None
-    if len(errors) > 1 and rmse > 0.0:  # of a root: half that of the square, over the root
-        spread = float(((errors / rmse) ** 2).std(ddof=1))
-        error = rmse * spread / np.sqrt(len(errors)) / 2.0
-    return RandomTest(len(errors), rmse, error)
-
-
-def _asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
-    ends = [(past.told.y, past.body["low"], past.body["high"]) for past in foretold]
-    inside = [low <= y <= high for y, low, high in ends if low is not None and high is not None]
-    return coverage(sum(inside), len(inside)) if inside else None
+    commonest = max(own.counts.values()) / max(own.labels, 1)
+    return (
+        f"{text.percent(own.scores.accuracy)} of the labels of {own.name} are predicted right from "
+        f"the others; guessing the commonest word gives {text.percent(commonest)}."
+    )
 
 
 def _advice(
     goal: Goal, until: Until | None, known: GoalProgress, left: int, ledger: Ledger,
-    costs: Spending | None,
+    costs: Spending | None, of_words: str | None,
 ) -> str:  # fmt: skip
     missing = known.missing
     if costs is not None and costs.is_used_up:
@@ -422,7 +370,7 @@ def _advice(
             f"(`weal add {quote(ledger.name)} FILE`)."
         )
     met = until.advice(known) if until else None
-    return met or goal.advice(known)
+    return met or of_words or goal.advice(known)
 
 
 def _plain(value: Any) -> Any:
