@@ -64,8 +64,8 @@ def test_candidates_are_predicted_as_the_export_has_them(one):
     whole = one.to_frame("predictions")
     pd.testing.assert_frame_equal(found, whole[found.columns.tolist()])
     assert notes == [
-        "name: of candidates (r0, r1, r2, r3, r4, ...); predicted from the inputs in this table, "
-        "not from those that the campaign has"
+        "name: of candidates (r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, ...); predicted from "
+        "the inputs in this table, not from those that the campaign has"
     ]
 
 
@@ -134,8 +134,8 @@ def test_what_cannot_be_predicted_is_refused_and_named(one):
     for table, says in (
         (new().drop(columns="b"), "the table has no column 'b'; it has name, a, steel"),
         (new(2).head(0), "no rows"),
-        (new(2).assign(a=["x", 0.5]), r"'a' must hold numbers, but 1 row does not: r100 \('x'\)"),
-        (new(2).assign(a=[0.1, np.inf]), "finite numbers, but 1 row does not: r101"),
+        (new(2).assign(a=["x", 0.5]), r"'a' must hold numbers, but 1 row does not: 'x' \(r100\)"),
+        (new(2).assign(a=[0.1, np.inf]), r"finite numbers, but 1 row does not: 'inf' \(r101"),
         (new(2).assign(a=[0.1, 1e60]), "1 row has a value more than 1e.50 .* such as 'r101'"),
         ("r3", "'r3' is a candidate, and this takes a table"),
         ("rows.doc", "does not end in one of"),

@@ -290,3 +290,15 @@ def test_quantities_without_labels_leave_the_others_alone():
     assert query not in range(15)
     assert outcome_view(learner.state) is None
     assert [view.quantity.name for view in scored_views(learner.state)] == ["yield"]
+
+
+def test_the_first_rows_avoid_where_runs_fail():
+    X = np.random.default_rng(0).uniform(0.0, 1.0, (200, 2))
+    learner = ActiveLearner(X, n_start=8)
+    fails = X[:, 0] > 0.5
+    for n in np.flatnonzero(fails)[:12].tolist():
+        learner.fail(n)
+    for n in np.flatnonzero(~fails)[:4].tolist():
+        learner.tell(n, float(X[n, 1]))
+    assert not learner.fitted
+    assert fails[learner.ask(3)].mean() < 0.5

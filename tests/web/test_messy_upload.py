@@ -185,3 +185,23 @@ def test_a_wrong_goal_is_refused_on_the_page_and_stays_in_its_field(
     assert made.url.path == "/c/runs/bench"
     with weal.open_campaign("runs", steel) as campaign:
         assert campaign.read_ledger().settings["goal"] == "learn"
+
+
+def test_columns_are_marked_as_further_results(ann, steel):
+    lines = [f"R-{n},{20 + n},{'' if n > 8 else 40 + n},{'' if n > 8 else 95},," for n in range(20)]
+    table = "run,temp,yield [%],purity [%],crystallised,note\n" + "\n".join(lines)
+    page = shown(ann, upload(ann, "salts.csv", table.encode()))
+    fields = ann.form(str(page.url), "/new/plan") | {"id": "run", "target": "yield [%]"}
+    names = ["run", "temp", "yield [%]", "purity [%]", "crystallised", "note"]
+    kinds = ["", "", "", "result", "result-pass", "drop"]
+    fields |= {"column": names, "kind": kinds}
+    page = shown(ann, ann.post("/new/plan", fields))
+    assert '<option value="result-pass" selected>' in page.text
+    made = shown(ann, ann.post("/new/plan", {**fields, "make": "true", "name": "salts"}))
+    assert made.url.path == "/c/salts/bench"
+    with weal.open_campaign("salts", steel) as campaign:
+        ledger = campaign.read_ledger()
+        kinds = {name: own.quantity.kind for name, own in ledger.quantities.items()}
+        inputs = campaign.read_session().pool.plan.names
+    assert kinds == {"yield": "number", "purity": "number", "crystallised": "pass_fail"}
+    assert list(inputs) == ["temp"]

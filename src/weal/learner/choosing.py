@@ -41,7 +41,13 @@ from weal.core.paper.adaptive_acquisition import (
 from weal.core.scaling import Scaling, location_scale
 from weal.learner.candidate_sample import with_compared_candidates
 from weal.learner.events import Asked, Reason, Released
-from weal.learner.joint_scores import is_joint, joint_shortlist, pool_scores, scored_views
+from weal.learner.joint_scores import (
+    is_joint,
+    joint_shortlist,
+    outcome_view,
+    pool_scores,
+    scored_views,
+)
 from weal.learner.pools.protocol import (
     Combine,
     PoolScores,
@@ -60,7 +66,7 @@ def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
     """The event for the next query; `opens`: it begins a batch."""
     free, views = state.free(1), scored_views(state)
     if not views:
-        n = _start(state, free)
+        n = _start(state, _likely_to_work(state, beliefs, free))
         return Asked(state.candidates.ids[n], Reason("start"), opens=opens)
     view, log_omega, scores = views[0], None, None
     if len(state.settings.functions) > 1 and not state.weighed:
@@ -76,6 +82,15 @@ def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
         return _repeat(view, beliefs, again[0], "repeat", opens, again[1])
     reason = _reason(view, beliefs, n, total, scores.at(n), parts, omega)
     return Asked(state.candidates.ids[n], reason, log_omega, opens)
+
+
+def _likely_to_work(state: State, beliefs: PosteriorCache, free: Free) -> Free:
+    """The free candidates whose run probably works, where failures are known and some are."""
+    outcomes = outcome_view(state)
+    if outcomes is None or state.candidates.in_shards:
+        return free
+    likely: Free = free & (beliefs.pool_pass_probability(outcomes, pending=False) >= 0.5)
+    return likely if likely.any() else free
 
 
 def _repeat(

@@ -6,6 +6,7 @@ nothing; `make`, `add` and `tell_file` save everything or nothing.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from weal.campaign.results_import import ImportArguments
 
 EXAMPLE_CELLS = 3  # of a column
+RESULT_KINDS = ("result", "result-pass")  # types of columns that are measured besides the target
 GUESSED_TARGET_GAPS = 0.5  # share of missing cells in the guessed target
 MAX_PREVIEW_LINES = 500  # of a results file; lines with messages come first
 _IDS = ("id", "ids", "name", "sample", "sample_id", "code")
@@ -152,13 +154,18 @@ def _refuse_too_large(error: ValueError) -> None:
 
 def _options(given: Arguments) -> TableOptions:
     """The user's choices as options of a table."""
+    chosen = dict(given.get("types", {}))
     roles = (given.get("id") or None, given.get("target") or None)
     types = {
-        one: kind for one, kind in dict(given.get("types", {})).items()
+        one: kind for one, kind in chosen.items()
         if kind in DECLARED and (one not in roles or (one == roles[1] and kind == "number"))
     }  # fmt: skip
+    results = [one for one, kind in chosen.items() if kind in RESULT_KINDS and one not in roles]
+    types |= {one: "pass" for one in results if chosen[one] == "result-pass"}
+    targets = [*filter(None, roles[1:]), *results]
     words = [(one, value) for one, value in given.get("options", ())]
-    return TableOptions(*roles, types=types).with_words(words)
+    options = TableOptions(roles[0], next(iter(targets), None), types=types)
+    return replace(options, more_targets=tuple(targets[1:])).with_words(words)
 
 
 def _read(path: Path, given: Arguments) -> tuple[PlannedTable | None, dict[str, object]]:
