@@ -143,7 +143,7 @@ def test_what_cannot_be_predicted_is_refused_and_named(one):
     ):
         with pytest.raises(ValueError, match=says):
             one.predict(table)
-    with pytest.raises(TypeError, match="a table is a path or a"):
+    with pytest.raises(TypeError, match="give a table as a path or a"):
         one.predict(["r3", "r4"])
     for level in (0.0, 1.0, float("nan"), 90):
         with pytest.raises(ValueError, match="level is"):
