@@ -140,7 +140,8 @@ def results(
     key: Key, note: Note = "", again: Yes = False, sure: Yes = False,
 ) -> Response:  # fmt: skip
     """Save the results of a row, all or none, once however often the form is sent."""
-    typed: dict[str, object] = {"note": note, "again": again, "fields": fields}
+    first = fields.get("q0", "")  # the only field of a campaign with one number
+    typed: dict[str, object] = {"value": first, "note": note, "again": again, "fields": fields}
     labels, wrong = read_results(context, id, fields, note.strip() or None)
     if wrong or not labels:
         said = wrong or {"": "Fill in at least one result, or choose that the run failed."}
