@@ -47,6 +47,7 @@ def test_the_team_may_ask_and_tell_and_cannot_change_what_happened(roles):
         one.tell(name, 0.75, replace=True)
         one.skip("r9" if name != "r9" else "r8")
         one.withdraw(name)
+        one.fail("r10", note="stirrer")  # the first event that weal 0.2 would misread
         one.change(lease="3d")
         assert one.status().labels == 6
     store = open_store(team)
@@ -83,3 +84,24 @@ def test_a_reader_may_look_and_nothing_else(roles, tmp_path, monkeypatch):
         assert "s3cret" not in done.err
     assert store.head("lab") == before
     store.close()
+
+
+def test_without_the_right_to_raise_the_version_a_failure_is_refused_with_the_way_out(
+    roles, server, postgres_url
+):
+    import psycopg
+
+    schema = re.search(r"(place\d+)$", postgres_url)[1]
+    with psycopg.connect(server.url, autocommit=True) as admin:
+        admin.execute(f"REVOKE UPDATE ON {schema}.weal_schema FROM team_{schema}")
+    with open_campaign("lab", roles[0]) as one:
+        before = one.read_ledger().seq
+        with pytest.raises(NotAllowed, match="GRANT UPDATE ON weal_schema"):
+            one.fail("r10")
+        assert one.read_ledger().seq == before
+        one.tell("r10", 0.5)  # what weal 0.2 can read is saved as before
+        assert one.read_ledger().n_labels == 7
+    with open_campaign("lab", postgres_url) as owner:
+        owner.fail("r11")
+    with open_campaign("lab", roles[0]) as one:
+        one.fail("r9")

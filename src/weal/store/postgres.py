@@ -88,7 +88,14 @@ class PostgresSql:
 
     def raise_version(self, number: int) -> None:
         if self.rows("SELECT 1 FROM weal_schema WHERE version < ?", (number,)):
-            self.rows("UPDATE weal_schema SET version = ?", (number,))
+            try:
+                self.rows("UPDATE weal_schema SET version = ?", (number,))
+            except psycopg.errors.InsufficientPrivilege as error:
+                raise NotAllowed(
+                    "this is the first entry of the store that weal 0.2 cannot read, and your user "
+                    "may not raise the version of the store; let the owner of the tables run GRANT "
+                    "UPDATE ON weal_schema TO your user, or tell it; nothing was saved"
+                ) from error
 
 
 class PostgresEngine:

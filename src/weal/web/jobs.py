@@ -104,6 +104,7 @@ def explore(context: JobContext, arguments: Arguments, progress: Progress) -> No
     seq = campaign.read_ledger().seq
     progress("predicting the candidates", 0, 2)
     session = campaign.read_session()
+    session.pool.refuse_many("predictions")
     for n, quantity in enumerate(session.state.measured):
         columns, rows = _candidate_rows(session, quantity)
         path = context.results.path(campaign.name, candidate_search.candidates_file(n))
