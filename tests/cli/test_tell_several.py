@@ -136,3 +136,28 @@ def test_a_worksheet_goes_out_and_comes_back():
     assert {name: len(some) for name, some in labels().items()} == {
         "yield": 2, "C=O stretch": 1, "crystallised": 1, "worked": 1,
     }  # fmt: skip
+
+
+def test_a_word_of_a_named_pass_or_fail_is_its_label_and_no_failed_run():
+    done = typed("tell", "salts", "R-1", "yield=5", "crystallised=failed")
+    assert done.code == 0, done.err
+    assert typed("tell", "salts", "R-2", "crystallised=FAIL").code == 0
+    assert labels() == {"yield": {"R-1": 5.0}, "crystallised": {"R-1": 0.0, "R-2": 0.0}}
+    done = typed("tell", "salts", "a=b", "crystallised=failed - leaked")
+    assert done.code == 0, done.err
+    assert labels()["worked"] == {"a=b": 0.0}
+
+
+def test_the_log_names_quantities_and_failures():
+    for words in (["R-1", "yield=5", "crystallised=ja"], ["R-2", "failed", "--note", "leaked"]):
+        assert typed("tell", "salts", *words).code == 0
+    assert typed("withdraw", "salts", "R-1", "--quantity", "yield").code == 0
+    done = typed("log", "salts")
+    assert done.code == 0, done.err
+    ends = [row.split(maxsplit=6)[4:] for row in done.out.strip().splitlines()[-4:]]
+    assert [" ".join(one) for one in ends] == [
+        "told R-1 yield 5",
+        "told R-1 crystallised ja",
+        "told R-2 failed (leaked)",
+        "withdrawn R-1 yield",
+    ]

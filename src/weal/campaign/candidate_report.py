@@ -220,7 +220,7 @@ def told_event(event: Event, quantities: Mapping[str, Quantity]) -> str:
         "told": lambda: _label(event, quantities),
         "corrected": lambda: _label(event, quantities),
         "skipped": lambda: "" if body["on"] else "restored",
-        "withdrawn": lambda: "",
+        "withdrawn": lambda: _quantity_name(event, quantities),
         "settings": lambda: ", ".join(_setting(*pair) for pair in body["changes"].items()),
     }
     said = ways[event.kind]()
@@ -235,7 +235,19 @@ def _setting(key: str, value: object) -> str:
     return f"{key} = {value:.10g}" if isinstance(value, float) else f"{key} = {value}"
 
 
+def _quantity_name(event: Event, quantities: Mapping[str, Quantity]) -> str:
+    """The name of the quantity of an event, where there are several or its run failed."""
+    name = event.body.get("quantity")
+    if name == WORKED and WORKED not in quantities:
+        return "failed"
+    return shorten(name, 40) if name is not None and len(quantities) > 1 else ""
+
+
 def _label(event: Event, quantities: Mapping[str, Quantity]) -> str:
-    body, quantity = event.body, quantities[quantity_of_event(quantities, event)]
+    body, name = event.body, _quantity_name(event, quantities)
+    if name == "failed":
+        return name
+    quantity = quantities[quantity_of_event(quantities, event)]
     sd = f" +- {number(body['noise'])}" if body.get("noise") else ""
-    return f"{quantity.format(body['y'], 10)}{sd}" + (", sure" if body.get("sure") else "")
+    label = f"{quantity.format(body['y'], 10)}{sd}" + (", sure" if body.get("sure") else "")
+    return f"{name} {label}".strip()

@@ -92,8 +92,13 @@ def describe_quantity(quantity: Quantity) -> str:
     return f"{name}: {kind} ({_listed([*shown], 'or')})"
 
 
-def read_failure_of(quantity: Quantity, text: str) -> tuple[str | None, str | None]:
+def read_failure_of(
+    quantity: Quantity, text: str, *, is_named: bool = False
+) -> tuple[str | None, str | None]:
     """As `read_failure`, for a quantity whose own words come first: `Na`, `failed`.
+
+    With `is_named` the quantity was named beside the text, so that every word it reads is a label:
+    crystallised=failed.
 
     >>> from weal.quantities.pass_fail import PassFail
     >>> read_failure_of(PassFail("crystallised"), "failed - no crystals")
@@ -104,7 +109,17 @@ def read_failure_of(quantity: Quantity, text: str) -> tuple[str | None, str | No
     typed = text.strip()
     if typed.casefold() in [word.casefold() for word in quantity.words]:
         return None, None
+    if is_named and quantity.words and _is_read(quantity, typed):
+        return None, None
     return read_failure(typed, None)
+
+
+def _is_read(quantity: Quantity, typed: str) -> bool:
+    try:
+        quantity.read(typed)
+    except ValueError:
+        return False
+    return True
 
 
 def assignment(quantities: Mapping[str, object], quantity: str, value: str) -> str:

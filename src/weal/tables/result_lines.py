@@ -94,7 +94,8 @@ def join_results(results: Sequence[Result]) -> list[Result]:
     if failed and labels:
         words = (
             f"{failed[0].quantity} is {failed[0].failure!r} and {labels[0].quantity} has a value: "
-            "a run that failed has no labels; write n/a where nothing was measured"
+            "a run that failed has no labels; write n/a where nothing was measured, and no for a "
+            "result that is pass or fail"
         )
         return [failed[0]._replace(failure=None, error=words)]
     bounds = [f"{one.quantity} {one.failure}: a bound, not learned from" for one in results

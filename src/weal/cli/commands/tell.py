@@ -127,7 +127,8 @@ def _tell_no_label(
         named = f"{split_assignment(campaign.read_quantities(), typed)[0].name} " * is_named
         return _tell_bound(campaign, id_, f"{named}{bound}", details, as_json)
     skip = shlex.join(["weal", "skip", campaign.name, id_, "--note", typed.strip()])
-    raise ValueError(f"{typed.strip()!r} is not a number; skip a row without one: `{skip}`")
+    several = "leave out what was not measured, or " * (len(campaign.read_quantities()) > 1)
+    raise ValueError(f"{typed.strip()!r} is no label; {several}skip a row without one: `{skip}`")
 
 
 def _tell_failure(
@@ -177,7 +178,8 @@ def _failures(campaign: "Campaign", values: Sequence[str]) -> MissingLabels:
         if len(quantities) > 1 and alone[0]:
             found[typed] = alone
         else:
-            found[typed] = read_failure_of(*split_assignment(quantities, typed))
+            quantity, value = split_assignment(quantities, typed)
+            found[typed] = read_failure_of(quantity, value, is_named=value != typed)
     return found
 
 
