@@ -68,5 +68,7 @@ def failure_lines(found: "FailureStatus") -> list[str]:
 
 def waiting_line(rows: "tuple[WaitingRow, ...]") -> str:
     """Rows that wait for labels of some quantities: a line of the first section."""
-    each = [f"{row.id} (for {some(row.quantities, 3)})" for row in rows]
+    each = [
+        f"{row.id} (for {some([shorten(one, 40) for one in row.quantities], 3)})" for row in rows
+    ]
     return f"  waiting          {len(rows)}: {some(each)}"

@@ -173,10 +173,12 @@ class State:
         free[[self.candidates.index[name] for name in self.taken]] = False
         left = int(free.sum())
         if wanted > left:
+            labelled = set(self.labelled)  # a row with some of its labels may be asked too
             raise Exhausted(
                 f"asked for {wanted} more, and {left} candidates are left: "
-                f"{len(self.labelled)} of {len(self.candidates)} are labelled, "
-                f"{len(self.asked)} asked, {len(self.skipped)} skipped. "
+                f"{len(labelled)} of {len(self.candidates)} are labelled, "
+                f"{len(self.asked.keys() - labelled)} asked, "
+                f"{len(self.skipped - labelled)} skipped. "
                 "Add candidates (add), or unskip candidates (unskip; weal skip --undo)."
             )
         return free

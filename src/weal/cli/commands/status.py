@@ -4,6 +4,7 @@ Slow packages are imported where they are used.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from weal.progress import Progress
 
 MAX_FUTURE_EVENTS_SHOWN = 5
+MAX_FOLDER_LETTERS = 60
 EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 
 
@@ -103,12 +105,23 @@ def _plot_each(campaign: "Campaign", place: Path, progress: "Progress") -> list[
         say(note)
     if not names:
         raise WealError("there is nothing to draw before a number has a model: tell more labels")
-    folders = [
-        place / (re.sub(r"[^\w .-]", "_", name).strip(". ") or f"quantity {n}")
-        for n, name in enumerate(names, start=1)
-    ]
-    pairs = zip(names, folders, strict=True)
-    return [path for name, one in pairs for path in campaign.plots(name).save(one, progress)]
+    pairs = zip(names, _folder_names(names), strict=True)
+    return [path for name, own in pairs for path in campaign.plots(name).save(place / own, progress)]
+
+
+def _folder_names(names: Sequence[str]) -> list[str]:
+    """A folder name for each quantity; those that would be alike are numbered.
+
+    >>> _folder_names(["yield", "a/b", "A:b", ".."])
+    ['yield', 'a_b', 'A_b 3', 'quantity 4']
+    """
+    found = list[str]()
+    for n, name in enumerate(names, start=1):
+        plain = re.sub(r"[^\w .-]", "_", name).strip(". ")[:MAX_FOLDER_LETTERS].rstrip(". ")
+        own = plain or f"quantity {n}"
+        alike = own.casefold() in [one.casefold() for one in found]
+        found.append(f"{own} {n}" if alike else own)
+    return found
 
 
 @command(
