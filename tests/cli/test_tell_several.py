@@ -161,3 +161,10 @@ def test_the_log_names_quantities_and_failures():
         "told R-2 failed (leaked)",
         "withdrawn R-1 yield",
     ]
+
+
+def test_a_file_counts_its_rows_and_not_their_labels():
+    Path("two.csv").write_text("run,yield [%],crystallised\nR-1,5,ja\nR-2,6,nein\n")
+    done = typed("tell", "salts", "--file", "two.csv", "--json")
+    assert "two.csv: 2 rows saved" in done.err
+    assert json.loads(done.out)["labels"] == 4
