@@ -1329,7 +1329,9 @@ class ActiveLearner(LearnerView):
             What happens where the oracle raises, gives NaN or exceeds `timeout`: the run ends with
             the error; the point is skipped; or it is told as failed, so that points like it are
             asked less (`fail`). The last two list it in `failures` of what is returned, and count
-            it among the n (of a batch that raises, all are).
+            it among the n (of a batch that raises, all are). Of a dict, quantities that are NaN or
+            None were not measured, and the others are told. A result that cannot be read, such as
+            a label of an unknown quantity, always ends the run.
         max_cost : float or None
             The run ends for "cost" before a point whose cost no longer fits; in units of the `cost`
             of the pool, else each point costs 1.

@@ -124,3 +124,63 @@ def test_an_oracle_may_measure_several_quantities(how):
         assert campaign.status().spending.spent == 14  # two labels of a row are one measurement
     learner = weal.ActiveLearner(POOL, target=["y", "z"])
     assert learner.run(measure, 12, until="best > 99", **how).labels == 12
+
+
+def begin_several():
+    types = {"crystals": "pass"}
+    targets = ["y", "purity", "crystals"]
+    return weal.open_campaign("several", "memory:", pool=POOL, target=targets, types=types, by="ann")
+
+
+@pytest.mark.parametrize("how", [{}, {"workers": 3}])
+@pytest.mark.parametrize("on_failure", ["raise", "skip", "fail"])
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        ({"y": 1.0, "yeild": 2.0}, "no quantity 'yeild'"),
+        ({"y": 1.0, "crystals": "maybe"}, "write yes or no"),
+        (3.5, "name them"),
+    ],
+)
+def test_results_that_cannot_be_read_are_no_failed_runs(found, says, on_failure, how):
+    with begin_several() as campaign:
+        with pytest.raises(ValueError, match=says):
+            campaign.run(lambda row: found, 5, on_failure=on_failure, **how)
+        ledger = campaign.read_ledger()
+        assert ledger.n_labels == 0
+        assert not ledger.failures.labels
+        assert not ledger.skipped
+
+
+def test_of_several_results_those_that_are_there_are_told():
+    nan = float("nan")
+    with begin_several() as campaign:
+
+        def oracle(row):
+            known = row["a"] > 0.3
+            return {"y": row["a"] if known else nan, "purity": None, "crystals": known or None}
+
+        run = campaign.run(oracle, 12, on_failure="fail")
+        labels = {name: own.labels for name, own in campaign.read_ledger().quantities.items()}
+        failed = {one.id for one in run.failures}
+        assert run.labels + len(failed) == 12
+        assert failed == set(campaign.read_ledger().failures.labels)
+        assert all(POOL["a"][name] <= 0.3 for name in failed)
+        assert len(failed) > 0
+        assert set(labels["y"]) == set(labels["crystals"]) != set()
+        assert labels["purity"] == {}
+
+
+def test_a_label_that_another_person_tells_meanwhile_stays():
+    with begin() as campaign:
+
+        def oracle(name):
+            campaign.tell(name, 99.0, by="bob")
+            return 1.0
+
+        run = campaign.run(oracle, 2, by_id=True, on_failure="fail")
+        assert run.labels == 0
+        assert "has the label 99.0 already" in run.failures[0].why
+        labels = campaign.read_ledger().quantity().labels
+        assert [told.y for rows in labels.values() for told in rows] == [99.0, 99.0]
+        assert not campaign.read_ledger().failures.labels

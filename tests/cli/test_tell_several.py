@@ -163,8 +163,15 @@ def test_the_log_names_quantities_and_failures():
     ]
 
 
-def test_a_file_counts_its_rows_and_not_their_labels():
-    Path("two.csv").write_text("run,yield [%],crystallised\nR-1,5,ja\nR-2,6,nein\n")
-    done = typed("tell", "salts", "--file", "two.csv", "--json")
-    assert "two.csv: 2 rows saved" in done.err
-    assert json.loads(done.out)["labels"] == 4
+def test_a_declared_target_needs_no_column_in_the_table():
+    Path("plain.csv").write_text("run,temp\nR-1,20\nR-2,30\nR-3,45\n")
+    Path("more.csv").write_text("run,temp\nR-4,70\n")
+    words = ("--target", "yield", "--target", "phase", "--type", "phase=classes:fcc,bcc")
+    done = typed("new", "plain", "--pool", "plain.csv", "--id", "run", *words)
+    assert done.code == 0, done.err
+    assert typed("add", "plain", "more.csv").code == 0
+    done = typed("tell", "plain", "R-4", "yield=5", "phase=BCC")
+    assert done.code == 0, done.err
+    wrong = typed("new", "typo", "--pool", "plain.csv", "--id", "run", *words, "--type", "tmp=drop")
+    assert wrong.code == 2
+    assert "no column 'tmp'" in wrong.err

@@ -1184,7 +1184,9 @@ class Campaign(CampaignLog):
             Whether the oracle gets ids in place of rows.
         on_failure : {"raise", "skip", "fail"}
             What happens where the oracle raises, gives NaN or exceeds `timeout`: the run ends with
-            the error; the row is skipped, or told as failed, with the error as its note.
+            the error; the row is skipped, or told as failed, with the error as its note. Of a dict,
+            quantities that are NaN or None were not measured, and the others are told. A result
+            that cannot be read, such as a label of an unknown quantity, always ends the run.
         until : Until, str or None
             The run ends when this is met; None: as the campaign's settings say.
         max_cost : float or None

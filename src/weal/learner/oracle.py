@@ -68,6 +68,37 @@ def failure_reason(error: Exception) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
+def missing_reason(result: object) -> str | None:
+    """Why an oracle gave no label: it raised, or gave None or no finite number; None: it gave one.
+
+    >>> missing_reason(float("nan")), missing_reason({"yield": 3.0, "purity": None})
+    ('ValueError: the oracle gave nan, which is not a finite number', None)
+    """
+    if isinstance(result, OracleError):
+        return failure_reason(result.error)
+    has_label = bool(without_gaps(result)) if isinstance(result, dict) else not _is_gap(result)
+    if has_label:
+        return None
+    missing = "has no label" if isinstance(result, dict) else "is not a finite number"
+    return failure_reason(ValueError(f"the oracle gave {result!r}, which {missing}"))
+
+
+def without_gaps(result: object) -> object:
+    """The labels of an oracle without the quantities that are None or not finite."""
+    if not isinstance(result, dict):
+        return result
+    return {name: label for name, label in result.items() if not _is_gap(label)}
+
+
+def _is_gap(label: object) -> bool:
+    if isinstance(label, str) or np.ndim(label) > 0:  # type: ignore[arg-type]
+        return False
+    try:
+        return not np.isfinite(float(label))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return label is None
+
+
 def _in_turn(found: Iterator[Any], names: Sequence[Hashable]) -> Iterator[tuple[Hashable, Any]]:
     """Labels that an oracle yields; it ends at the first error."""
     for n, name in enumerate(names):

@@ -24,12 +24,12 @@ from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from weal.errors import Exhausted
+from weal.errors import AlreadyLabelled, Exhausted
 from weal.goals.grammar import combine_goals, error_of, goal_and_until
 from weal.goals.protocol import Goal
 from weal.goals.until import Until, until_error
 from weal.learner.joint_beliefs import feasible_labels
-from weal.learner.oracle import Oracle, failure_reason
+from weal.learner.oracle import Oracle, failure_reason, missing_reason, without_gaps
 from weal.learner.run_subject import RunSubject, cost_of, lead_error, lead_quantity
 from weal.learner.workers import OracleError, Workers, check_workers, make_workers
 from weal.model.checks import check_count
@@ -132,21 +132,31 @@ class _Progress:
         return list(names)
 
     def take(self, name: Hashable, label: Any) -> bool:
-        """Tell a label, or note a failure; raises it where the oracle says so."""
+        """Tell a label, or note a failure; raises it where the oracle says so.
+
+        A result that cannot be read, such as one of an unknown quantity, is no failed run: raises.
+        """
         self.spent += cost_of(self.subject.learner(), name)
+        raises = self.oracle.on_failure == "raise"
+        if isinstance(label, OracleError) and raises:
+            raise label.error
+        why = None if raises else missing_reason(label)
+        if why is not None:
+            self.subject.fail(name, why, self.oracle.on_failure)
+            return self._note_failure(name, why)
         try:
-            if isinstance(label, OracleError):
-                raise label.error
-            self.subject.tell(name, label)
-            self.told += 1
-        except Exception as error:
-            if self.oracle.on_failure == "raise":
+            self.subject.tell(name, label if raises else without_gaps(label))
+        except AlreadyLabelled as error:
+            if raises:
                 raise
-            self.subject.fail(name, failure_reason(error), self.oracle.on_failure)
-            self.failures.append(Failure(name, failure_reason(error)))
-            self.advance(float("nan"))
-            return False
+            return self._note_failure(name, failure_reason(error))
+        self.told += 1
         return True
+
+    def _note_failure(self, name: Hashable, why: str) -> bool:
+        self.failures.append(Failure(name, why))
+        self.advance(float("nan"))
+        return False
 
     def follow(self, name: Hashable, label: Any) -> None:
         """Call back after a label, and see whether the run ends."""

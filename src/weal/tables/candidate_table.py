@@ -75,9 +75,11 @@ def read_candidates(source: object, options: TableOptions, first: int = 0) -> Pl
     for target in options.targets:
         if target not in there:
             refuse_similar_name(target, list(rows.columns))
+    absent = {*options.targets} - {*there}  # a quantity without a column may be declared too
     named = replace(
-        options, id_column=ids, target=next(iter(there), None), more_targets=tuple(there[1:])
-    )
+        options, id_column=ids, target=next(iter(there), None), more_targets=tuple(there[1:]),
+        types={name: kind for name, kind in options.types.items() if name not in absent},
+    )  # fmt: skip
     plan = make_plan(rows.take(first_rows(rows, ids)), named)
     table, repeats = once_each(rows, plan, there)
     if not there and options.features is None:
