@@ -129,7 +129,9 @@ def test_an_oracle_may_measure_several_quantities(how):
 def begin_several():
     types = {"crystals": "pass"}
     targets = ["y", "purity", "crystals"]
-    return weal.open_campaign("several", "memory:", pool=POOL, target=targets, types=types, by="ann")
+    return weal.open_campaign(
+        "several", "memory:", pool=POOL, target=targets, types=types, by="ann"
+    )
 
 
 @pytest.mark.parametrize("how", [{}, {"workers": 3}])
@@ -171,7 +173,7 @@ def test_of_several_results_those_that_are_there_are_told():
         assert labels["purity"] == {}
 
 
-def test_a_label_that_another_person_tells_meanwhile_stays():
+def test_a_run_goes_on_where_another_person_told_the_row():
     with begin() as campaign:
 
         def oracle(name):

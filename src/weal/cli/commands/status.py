@@ -106,7 +106,9 @@ def _plot_each(campaign: "Campaign", place: Path, progress: "Progress") -> list[
     if not names:
         raise WealError("there is nothing to draw before a number has a model: tell more labels")
     pairs = zip(names, _folder_names(names), strict=True)
-    return [path for name, own in pairs for path in campaign.plots(name).save(place / own, progress)]
+    return [
+        path for name, own in pairs for path in campaign.plots(name).save(place / own, progress)
+    ]
 
 
 def _folder_names(names: Sequence[str]) -> list[str]:
