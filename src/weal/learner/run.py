@@ -19,7 +19,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
@@ -142,7 +142,8 @@ class _Progress:
             raise label.error
         why = None if raises else missing_reason(label)
         if why is not None:
-            self.subject.fail(name, why, self.oracle.on_failure)
+            with suppress(AlreadyLabelled):  # another person told it meanwhile: their label stays
+                self.subject.fail(name, why, self.oracle.on_failure)
             return self._note_failure(name, why)
         try:
             self.subject.tell(name, label if raises else without_gaps(label))
