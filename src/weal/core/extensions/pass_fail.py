@@ -32,7 +32,6 @@ normal of variance 8 / pi has a closed form, and the nodes integrate the rest. R
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 from scipy.special import expit, ndtr
 
 from weal.core.arrays import Array
@@ -76,6 +75,8 @@ def fit_slope(w: Array, mu: Array, var: Array, y: Array) -> float:
     """
     if (y == y[0]).all():
         return 1.0
+
+    from scipy.optimize import minimize_scalar  # its import takes 0.1 s: where it is needed
 
     def loss(log_k: float) -> float:
         p = pass_probability(w, mu, var, float(np.exp(log_k)))
