@@ -106,10 +106,17 @@ def _events(
     )
     if not (new or confirmed):
         return []
-    own = state.quantities[quantity.parts()[0].name].labels.told
-    places = [n for n, one in enumerate(there.told) if any(one is other for other in confirmed)]
-    sure = tuple(own[n] for n in places)
+    sure = _of_first_part(state, quantity, there, confirmed) if confirmed else ()
     return [LabelsTold(quantity.name, tuple(new), tuple(dropped), sure)]
+
+
+def _of_first_part(
+    state: State, quantity: Quantity, told: Labels, some: Sequence[Label]
+) -> tuple[Label, ...]:
+    """The labels of the first part in the places of some labels as told."""
+    own = state.quantities[quantity.parts()[0].name].labels.told
+    places = [n for n, one in enumerate(told.told) if any(one is other for other in some)]
+    return tuple(own[n] for n in places)
 
 
 def _read(
