@@ -246,8 +246,8 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        array (n_labels_, K)
-            In the order of the labels of `fit`, and of `classes_`.
+        array (N, K)
+            Of N labels, in the order of those of `fit`, and of `classes_`.
 
         Raises
         ------
