@@ -6,10 +6,9 @@ import pytest
 from scipy.stats import norm
 
 from weal import ActiveLearner
-from weal.core.extensions.goal_acquisitions import ei, ucb
-from weal.core.extensions.more_acquisitions import mvr
+from weal.core.extensions.score_combination import weigh_by_probability
 from weal.errors import AlreadyLabelled
-from weal.learner.joint_scores import outcome_view, scored_views, weighed_by_outcome
+from weal.learner.joint_scores import outcome_view, scored_views
 
 TARGETS = ["yield [%]", "purity [%]", "crystallised", "phase", "grade"]
 TYPES = {
@@ -194,16 +193,35 @@ def test_failing_rows_are_asked_less_and_the_model_is_no_worse_where_runs_work()
     assert shares[True] < fails.mean() < shares[False]
 
 
-@pytest.mark.parametrize("function", [ei, mvr, ucb(2.0)])
-def test_a_likelier_run_never_scores_less(function):
+@pytest.mark.parametrize("is_log", [True, False])
+def test_a_likelier_run_never_scores_less(is_log):
     rng = np.random.default_rng(0)
     scores = np.tile(rng.normal(-3.0, 2.0, 50), 2)
     works = np.concatenate([np.full(50, 0.3), np.full(50, 0.9)])
     free = np.ones(100, dtype=bool)
-    found = weighed_by_outcome(scores[None], works, free, {"f": function})[0]
+    found = weigh_by_probability(scores[None], works, free, [is_log])[0]
     assert (found[50:] >= found[:50]).all()
-    same = weighed_by_outcome(scores[None], np.full(100, 0.5), free, {"f": function})[0]
+    same = weigh_by_probability(scores[None], np.full(100, 0.5), free, [is_log])[0]
     assert np.array_equal(np.argsort(same, kind="stable"), np.argsort(scores, kind="stable"))
+
+
+@pytest.mark.parametrize("named", ["random", "multi", "mvr", "ivr", "gpm-var"])
+def test_functions_that_a_user_names_score_pass_fail_results_too(named):
+    X = pool(80)
+    passes = (results(X)["crystallised"] == "ja").tolist()
+    alone = ActiveLearner(X, None, named, target="ok", types={"ok": "pass"})
+    by_default = ActiveLearner(X, target="ok", types={"ok": "pass"})
+    several = learner_of(X, acquisition=named)
+    for one in (alone, by_default):
+        one.tell(range(14), passes[:14])
+    for n in range(14):
+        several.tell(n, row(results(X), n))
+    assert len(set(several.ask(3))) == 3
+    if named == "random":
+        assert alone.ask(6) != by_default.ask(6)
+        drawn = ActiveLearner(X, None, "random", target="y")
+        drawn.tell(range(14), X[:14, 0])
+        assert alone.ask(6) == drawn.ask(6)
 
 
 def test_the_best_feasible_row_is_that_of_a_slow_reference():

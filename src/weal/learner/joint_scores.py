@@ -1,37 +1,29 @@
 """Scores of candidates by several models: of several quantities, and of the outcome of runs.
 
-Where a goal looks at several parts, each part is scored by its own functions: a pass/fail part by
-the mutual information of its label and f (BALD), others by the functions of the learner. The scores
-of each part are scaled to the range 0 to 1 over the free candidates and added,
-
-    S_k(x) = sum_q  a_q u_q  scaled score of function k for part q at x
-
-    a_q    weight of the quantity, divided by the number of its parts
-    u_q    mean posterior sd of f over the pool, in units of the noise of a label: what is left to
-           learn of q. The noise counts as MIN_NOISE label sds at least
-
-so that a quantity that is known well enough has little say.
+Where a goal looks at several parts, each part is scored by its own functions, and the scores are
+added (`core.extensions.score_combination`); the weight of a quantity is divided by the number of
+its parts. With acquisition "auto", a pass/fail part is scored by the mutual information of its
+label and f (BALD), others by the function of the goal.
 
 A goal over several quantities (constraints, two objectives) has scores of its own: logs of amounts,
 of the beliefs in all of them at once (`goals.protocol`).
 
-Where runs have failed, scores are those of a run that works (`weighed_by_outcome`): an amount is
-multiplied by P(works), log P(works) is added to the log of an amount, and a score that may be
-negative is shifted to be at least 0 before it is multiplied: a negative score times P would favour
-the rows that fail.
+Where runs have failed, scores are those of a run that works with probability P(works).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.arrays import Array
 from weal.core.extensions.acquisition_registry import is_log_amount
 from weal.core.extensions.pass_fail import bald_pass
-from weal.core.paper.acquisition import Acquisition, gpm_var
-from weal.core.paper.adaptive_acquisition import SCALINGS
+from weal.core.extensions.score_combination import (
+    add_scaled,
+    uncertainty_in_noise,
+    weigh_by_probability,
+)
 from weal.learner.joint_beliefs import joint_belief
 from weal.learner.pools.protocol import PoolScores, ScorePass
 from weal.learner.pools.score_pass import MemoryScores
@@ -41,11 +33,8 @@ from weal.learner.state import QuantityView, State
 from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
 
-MIN_NOISE = 0.05  # label sds
-LEAST_PROBABILITY = 1e-12  # of a run that works, in logs
 LEAST_LOG_SCORE = -1e300  # of a row that no quantity allows
 JOINT_SAMPLE = 4096  # candidates of a pool in files that are compared besides the best of each part
-_RANGE = SCALINGS["range"]
 
 Free = NDArray[np.bool_]
 
@@ -77,8 +66,10 @@ def outcome_view(state: State) -> QuantityView | None:
 
 
 def is_joint(state: State) -> bool:
-    """Whether rows are chosen by more than one model."""
-    return outcome_view(state) is not None or len(scored_views(state)) > 1
+    """Whether rows are chosen by more than one model, or by the scores of a joint goal."""
+    by_goal = state.settings.by_goal and state.settings.goal.is_joint
+    views = scored_views(state)
+    return bool(views) and (by_goal or outcome_view(state) is not None or len(views) > 1)
 
 
 def pool_scores(
@@ -93,18 +84,25 @@ def pool_scores(
     if len(each) == 1 and outcomes is None:
         return each[0]
     passes = [_in_memory(one) for one in each]
-    functions: Mapping[str, Acquisition] = state.settings.functions
-    total = passes[0].scores
+    total, are_logs = passes[0].scores, _are_logs(state)
     if len(passes) > 1:
-        total = np.zeros((len(functions), total.shape[1]))
-        for view, found in zip(views, passes, strict=True):
-            share = _weight(state, view) * remaining_uncertainty(view, beliefs)
-            total = total + share * _RANGE(found.scores, found.low, found.high)
-        functions = dict.fromkeys(functions, gpm_var)  # all are amounts now
+        shares = [_weight(state, view) * _left_to_learn(view, beliefs) for view in views]
+        total = add_scaled(shares, [one.scores for one in passes], free)
+        are_logs = [False] * len(total)
     if outcomes is not None:
         works = beliefs.pool_pass_probability(outcomes, pending)
-        total = weighed_by_outcome(total, works, free, functions)
-    return MemoryScores(replace(passes[0].asked, functions=functions), total)
+        total = weigh_by_probability(total, works, free, are_logs)
+    return MemoryScores(passes[0].asked, total)
+
+
+def _are_logs(state: State) -> list[bool]:
+    return [is_log_amount(function) for function in state.settings.functions.values()]
+
+
+def _left_to_learn(view: QuantityView, beliefs: PosteriorCache) -> float:
+    """The mean posterior sd of f over the pool, in units of the noise of a label."""
+    belief = belief_at(beliefs.posterior(view), np.flatnonzero(view.candidates.present))
+    return uncertainty_in_noise(belief, view.quantity.label_noise)
 
 
 def _goal_scores(
@@ -113,11 +111,12 @@ def _goal_scores(
     """The scores of a goal over several quantities: logs of amounts."""
     goal, pool, outcomes = state.settings.goal, state.candidates, outcome_view(state)
     at = np.arange(len(pool), dtype=np.intp)
-    scores = goal.joint_scores(joint_belief(state, beliefs, goal, at, pending))
-    assert scores is not None
+    found = goal.joint_scores(joint_belief(state, beliefs, goal, at, pending))
+    assert found is not None
+    scores = found[None]
     if outcomes is not None:
         works = beliefs.pool_pass_probability(outcomes, pending)
-        scores = scores + np.log(np.maximum(works, LEAST_PROBABILITY))
+        scores = weigh_by_probability(scores, works, free, [True])
     if pool.cost is not None:
         scores = scores - np.log(pool.cost)
     posterior = beliefs.posterior(scored_views(state)[0])
@@ -125,21 +124,7 @@ def _goal_scores(
     asked = ScorePass(
         posterior.ens, functions, posterior.X, posterior.y, key, free, pool.ids, pool.cost
     )
-    return MemoryScores(asked, np.maximum(scores, LEAST_LOG_SCORE)[None])
-
-
-def weighed_by_outcome(
-    scores: Array, works: Array, free: Free, functions: Mapping[str, Acquisition]
-) -> Array:  # (K, U), (U,) -> (K, U)
-    """Scores of the functions for runs that work with these probabilities."""
-    found = np.empty_like(scores)
-    for row, given, function in zip(found, scores, functions.values(), strict=True):
-        if is_log_amount(function):
-            row[:] = given + np.log(np.maximum(works, LEAST_PROBABILITY))
-        else:
-            least = float(given.min(where=free & np.isfinite(given), initial=0.0))
-            row[:] = (given - least) * works
-    return found
+    return MemoryScores(asked, np.maximum(scores, LEAST_LOG_SCORE))
 
 
 def score_part(
@@ -149,7 +134,7 @@ def score_part(
     state, pool = view.state, view.candidates
     posterior = beliefs.pending_posterior(view) if pending else beliefs.posterior(view)
     key, functions = (state.settings.seed, step), state.settings.functions
-    if view.quantity.is_binary:
+    if view.is_scored_by_information:
         functions = {"bald-pass": bald_pass(beliefs.slope(view))}
     asked = ScorePass(
         posterior.ens, functions, posterior.X, posterior.y, key, free, pool.ids, pool.cost
@@ -160,17 +145,10 @@ def score_part(
     return posterior.pool.score(asked)
 
 
-def remaining_uncertainty(view: QuantityView, beliefs: PosteriorCache) -> float:
-    """The mean posterior sd of f over the pool, in units of the noise of a label."""
-    at = np.flatnonzero(view.candidates.present)
-    belief = belief_at(beliefs.posterior(view), at)
-    own = float(belief.w @ belief.noise / belief.w.sum()) + view.quantity.label_noise**2
-    return float(np.sqrt(gpm_var(belief)).mean() / np.sqrt(own + MIN_NOISE**2))
-
-
 def joint_shortlist(state: State, beliefs: PosteriorCache) -> NDArray[np.intp]:
-    """Positions of a pool in files that several models choose from: the best of
-    each part, a sample, and the rows that are taken.
+    """Positions of a pool in files that several models choose from.
+
+    They are the best rows of each part, a sample, and the rows that are taken.
     """
     pool, seed = state.candidates, state.settings.seed
     views = [*scored_views(state), *filter(None, [outcome_view(state)])]

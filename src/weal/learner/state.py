@@ -225,12 +225,20 @@ class QuantityView:
     def needs_reference(self) -> bool:
         """Whether a function that scores rows for the part needs reference points."""
         functions = self.state.settings.functions.values()
-        return not self.quantity.is_binary and any([needs_reduction(one) for one in functions])
+        return not self.is_scored_by_information and any(map(needs_reduction, functions))
 
     @property
     def needs_targets(self) -> bool:
         """Whether a function that scores rows for the part needs targets."""
-        return not self.quantity.is_binary and self.state.settings.needs_targets
+        return not self.is_scored_by_information and self.state.settings.needs_targets
+
+    @property
+    def is_scored_by_information(self) -> bool:
+        """Whether rows are scored by the information of a pass/fail result (BALD).
+
+        They are with acquisition "auto"; functions that a user names score every part.
+        """
+        return self.quantity.is_binary and self.state.settings.by_goal
 
     @property
     def pending(self) -> list[Hashable]:

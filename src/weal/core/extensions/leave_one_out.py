@@ -37,6 +37,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.special import logsumexp
 
 from weal.core.arrays import Array
 from weal.core.paper import random_features
@@ -137,6 +138,11 @@ class LeftOutMixture:
     def var(self) -> Array:  # (M, t)
         """Variances of f."""
         return np.asarray(self.scale.variance.reshape(len(self.w), -1) * self.v)
+
+    def log_density(self, y: Array) -> Array:  # (t,)
+        """Log density of the labels y (t,), as experts see them, under the mixture."""
+        log_p = self.scale.log_density(y - self.mu, self.s)
+        return np.asarray(logsumexp(log_p, axis=0, b=self.w))
 
 
 def left_out_mixture(
