@@ -26,7 +26,7 @@ from weal.core.arrays import Array
 from weal.goals.grammar import combine_goals
 from weal.goals.protocol import Goal
 from weal.goals.until import Until
-from weal.learner import frames, local_candidates, run
+from weal.learner import frames
 from weal.learner.candidate_sample import comparison_size
 from weal.learner.candidates import Candidates
 from weal.learner.choosing import queries, with_selected_experts
@@ -54,12 +54,10 @@ from weal.learner.label_entry import (
 )
 from weal.learner.labels import Label, Labels, pairs, several
 from weal.learner.memory_candidates import measured_quantities, read_candidates
-from weal.learner.oracle import Oracle
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.pools.predictions import write_predictions
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.quantity_predictions import predict_inputs
-from weal.learner.run_subject import LearnerSubject
 from weal.learner.sharded_candidates import open_candidates
 from weal.learner.state import QuantityView, State, begin
 from weal.learner.transitions import apply
@@ -69,14 +67,15 @@ from weal.progress import line_on_stderr
 from weal.quantities.declarations import declared_quantity
 from weal.quantities.kinds import WORKED, worked_quantity
 from weal.shards.dask_executor import choose_executor
-from weal.tables.design_file import ConstraintArgument
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
     import pandas
 
     from weal.diagnostics.contradictions import Contradiction
+    from weal.learner.run import Run
     from weal.plots.axes import Plots
+    from weal.tables.design_file import ConstraintArgument
 
 OneId = str | bytes | float | np.generic  # of a candidate; ids may be other hashable values too
 Rows = Iterable[Any]  # several ids (1-d), rows (2-d), or a frame
@@ -1216,7 +1215,7 @@ class ActiveLearner(LearnerView):
         self._apply(Added(self.candidates.with_more(pool, ids, cost), to_reference))
         self._tell_known(before)
 
-    def refine(self, n: int, *, constraint: ConstraintArgument = None) -> list[Hashable]:
+    def refine(self, n: int, *, constraint: "ConstraintArgument" = None) -> list[Hashable]:
         """Add candidates near the best ones, so that the pool covers a continuous domain.
 
         Candidates of `weal.box` move within the box, its mixtures and its constraints as text.
@@ -1253,9 +1252,9 @@ class ActiveLearner(LearnerView):
         >>> len(learner.refine(5)), len(learner.candidates)
         (5, 36)
         """
-        more = local_candidates.local_candidates(
-            self._state, self._beliefs, check_count(n), constraint
-        )
+        from weal.learner.local_candidates import local_candidates
+
+        more = local_candidates(self._state, self._beliefs, check_count(n), constraint)
         self.add(more.rows, more.ids)
         return list(more.ids)
 
@@ -1301,7 +1300,7 @@ class ActiveLearner(LearnerView):
         patience: int | None = None,
         least_gain: float = 0.01,
         progress: bool | None = None,
-    ) -> run.Run:
+    ) -> "Run":
         """Ask, measure with `oracle`, and tell, up to n times.
 
         Ctrl-C, or an oracle that raises, loses no label: the point in question stays asked.
@@ -1378,6 +1377,10 @@ class ActiveLearner(LearnerView):
         >>> run.reason, run.labels < 40
         ('target', True)
         """
+        from weal.learner import run
+        from weal.learner.oracle import Oracle
+        from weal.learner.run_subject import LearnerSubject
+
         measures = Oracle(oracle, by_id, batch, on_failure, workers, timeout)
         wanted, stop = run.goal_and_condition(goal, until, target_error)
         if wanted is not None:

@@ -37,14 +37,13 @@ from weal.quantities.declarations import declared_quantity, guess_quantity
 from weal.quantities.kinds import check_distinct, quantity_of_column
 from weal.quantities.protocol import Quantity
 from weal.tables.cells import MISSING_MARKERS
-from weal.tables.design_file import box_of_frame
-from weal.tables.design_space import DesignSpace
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
 from weal.tables.plan import TablePlan
 from weal.tables.table_options import Same
 
 if TYPE_CHECKING:
+    from weal.tables.design_space import DesignSpace
     from weal.tables.frames import Frame
 
 
@@ -63,7 +62,7 @@ class MemoryCandidates:
     targets: tuple[str, ...] = ()  # names of the measured columns
     cost: Array | None = None  # (U,)  cost of a label; None: all cost the same
     cost_by: Cost = None  # how the costs of added candidates are found
-    box: DesignSpace | None = None  # the box that the candidates were drawn in
+    box: "DesignSpace | None" = None  # the box that the candidates were drawn in
     samples: dict[int, Sample] = field(default_factory=dict)  # cache, by seed
     orders: dict[int, Positions] = field(default_factory=dict)  # cache of hash orders, by seed
     file_tag: ClassVar[str] = "memory"
@@ -314,6 +313,8 @@ def read_candidates(
     )  # fmt: skip
     made = of_inputs(read, ids, id_column)
     costs = None if cost is None else _read_costs(cost, read, made.ids)
+    from weal.tables.design_file import box_of_frame  # TOML: where a frame may have a box
+
     box = None if read.frame is None else box_of_frame(pool, read.columns or ())
     return replace(made, targets=tuple(targets), cost=costs, cost_by=by, box=box)
 
