@@ -7,6 +7,8 @@
     Exhausted         an ask for more rows than are left
     UnknownCampaign   a campaign that is not in the store
     NotAllowed        a store that this user may not write to
+    NotAuthenticated  a request without a valid token or session
+    NotPermitted      a request that its token does not allow
     Conflict          another writer was faster, repeatedly
     DamagedStore      a store whose events are not those that were written
     ChangedShard      a file of candidates that changed since it was opened
@@ -140,6 +142,18 @@ class UnknownCampaign(WealError, KeyError):
 
 class NotAllowed(WealError):
     """A store that this user may not write to or read."""
+
+
+class NotAuthenticated(WealError):
+    """A request to a server without a valid token or session."""
+
+    code = "not_authenticated"
+
+
+class NotPermitted(WealError):
+    """A request to a server that its token does not allow."""
+
+    code = "not_permitted"
 
 
 class Conflict(WealError):

@@ -12,9 +12,10 @@ import pytest
 
 from constants import constants_json
 from shell import events
+from weal.store.actors import FULL_ACCESS, READ_ONLY
 from weal.store.urls import read_name
 from weal.web import access as access_module
-from weal.web.access import FULL_ACCESS, READ_ONLY, TOKEN_FILES, Access, get_or_create_token
+from weal.web.access import TOKEN_FILES, Access, get_or_create_token
 from weal.web.server_folder import server_folder
 from web.test_exposure import serving
 from web.visiting import PATIENCE, Visitor, client_of, token_of
@@ -233,8 +234,8 @@ def test_what_is_no_session_lets_nobody_in(server, tmp_path):
 
 @pytest.fixture
 def access(tmp_path):
-    for principal in TOKEN_FILES:
-        get_or_create_token(tmp_path, principal=principal)
+    for actor in TOKEN_FILES:
+        get_or_create_token(tmp_path, actor=actor)
     return Access(tmp_path)
 
 
@@ -255,11 +256,11 @@ def test_sessions_below_the_limit_and_of_other_tokens_stay(access, constants):
     assert all(access.sessions.find(id_) for id_ in ids)
 
 
-def test_a_session_has_the_principal_of_its_token(access, tmp_path):
+def test_a_session_has_the_actor_of_its_token(access, tmp_path):
     full, reading = (access.tokens.digest(one) for one in (FULL_ACCESS, READ_ONLY))
     one, two = access.sessions.begin(full), access.sessions.begin(reading)
     visits = [access.visit_by_session([id_]) for id_ in (one, two)]
-    assert [visit.principal for visit in visits] == [FULL_ACCESS, READ_ONLY]
+    assert [visit.actor for visit in visits] == [FULL_ACCESS, READ_ONLY]
     assert visits[0].form_token != visits[1].form_token
     get_or_create_token(tmp_path, new=True)
     assert access.visit_by_session([one]) is None

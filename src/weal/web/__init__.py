@@ -4,8 +4,9 @@ All state is in the store, so that the command line, several servers and the pag
 by side. The server imports no numerics: everything that needs numpy, pandas or a model is a job of
 the worker. Read in this order:
 
-    token             tokens, their files, and the principal (name and role) of each
-    access            sessions and one-time codes; the visit of an authenticated request
+    access            tokens and their files, sessions and one-time codes; the visit of an
+                      authenticated request
+    actors            the actor of a request, and the check that it may do what it asks for
     request_body      size limits of bodies, and how refused bodies are discarded
     middleware        the checks of every request, and the security headers
     connections       a time limit for headers, and a cap on anonymous connections

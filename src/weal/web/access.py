@@ -4,7 +4,7 @@
     session    the cookie of a browser that is logged in: a session id, never the token
     code       `?code=CODE`, opened by `weal serve --open`: it logs in once, within 60 s
 
-Each leads to a token that is valid now, and the token to its principal (name and role). So a new
+Each leads to a token that is valid now, and the token to its actor (name and permissions). So a new
 token (`--new-token`) ends every session of the old one, on every server of the folder.
 
 A session is a small file in the server's folder, `sessions/SHA-256 OF ITS ID`:
@@ -14,7 +14,7 @@ A session is a small file in the server's folder, `sessions/SHA-256 OF ITS ID`:
 Sessions therefore survive a restart and are shared by all servers of the folder, and a reader of
 the folder learns no id to log in with. A file that cannot be read is no session.
 
-Two tokens belong to a store's server, each with its principal:
+Two tokens belong to a store's server, each with its actor, which has no name:
 
     token             full access: in the address that `weal serve` prints
     token-read-only   reading: in the address that `weal serve --read-only` prints
@@ -38,37 +38,15 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from secrets import token_urlsafe
 
 from weal.files import Replace, is_plain_file, write_atomically
+from weal.store.actors import FULL_ACCESS, READ_ONLY, Actor
 
 TOKEN_LETTERS = 43  # 32 random bytes in base64
 
 
-class Role(StrEnum):
-    """The rights of a principal."""
-
-    READ = "read"
-    MANAGE = "manage"
-
-
-@dataclass(frozen=True, slots=True)
-class Principal:
-    """The identity behind a request: the name of a token, and its role."""
-
-    name: str
-    role: Role
-
-    @property
-    def may_write(self) -> bool:
-        """Whether this principal may change the store."""
-        return self.role is not Role.READ
-
-
-FULL_ACCESS = Principal("full", Role.MANAGE)
-READ_ONLY = Principal("read-only", Role.READ)
 TOKEN_FILES = {FULL_ACCESS: "token", READ_ONLY: "token-read-only"}
 
 
@@ -79,20 +57,20 @@ class Tokens:
         self._folder = folder
         self._read: dict[Path, tuple[object, str | None]] = {}  # version of a file, digest
 
-    def principals(self) -> dict[str, Principal]:
-        """The principal of every valid token, by the digest of the token."""
+    def actors(self) -> dict[str, Actor]:
+        """The actor of every valid token, by the digest of the token."""
         found = {self._digest(self._folder / file): one for one, file in TOKEN_FILES.items()}
         return {digest: one for digest, one in found.items() if digest is not None}
 
     def find(self, token: str) -> str | None:
         """The digest of a valid token, or None, in constant time."""
         given = digest_of(token)
-        valid = [one for one in self.principals() if hmac.compare_digest(one, given)]
+        valid = [one for one in self.actors() if hmac.compare_digest(one, given)]
         return valid[0] if valid else None
 
-    def digest(self, principal: Principal) -> str | None:
-        """The digest of the principal's token, or None."""
-        return self._digest(self._folder / TOKEN_FILES[principal])
+    def digest(self, actor: Actor) -> str | None:
+        """The digest of the actor's token, or None."""
+        return self._digest(self._folder / TOKEN_FILES[actor])
 
     def _digest(self, path: Path) -> str | None:
         try:
@@ -109,9 +87,9 @@ class Tokens:
             return None
 
 
-def get_or_create_token(folder: Path, new: bool = False, principal: Principal = FULL_ACCESS) -> str:
-    """The token of a principal in this folder; created if there is none, or if `new` is true."""
-    path = folder / TOKEN_FILES[principal]
+def get_or_create_token(folder: Path, new: bool = False, actor: Actor = FULL_ACCESS) -> str:
+    """The token of an actor in this folder; created if there is none, or if `new` is true."""
+    path = folder / TOKEN_FILES[actor]
     replace = new or not _is_private(path)
     if replace or not path.exists():
         write_private(path, f"{secrets.token_urlsafe(32)}\n", is_token if replace else False)
@@ -254,9 +232,9 @@ CODE_SECONDS = 60.0  # validity of a one-time code
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """An authenticated request: its principal and its secret."""
+    """An authenticated request: its actor and its secret."""
 
-    principal: Principal
+    actor: Actor
     secret: str = field(repr=False)  # the session id or the token
     token: str  # digest of its token
     session: BrowserSession | None  # None if the request sent the token itself
@@ -279,9 +257,9 @@ class Access:
         self.tokens, self.sessions = Tokens(folder), Sessions(folder)
         self._codes: dict[str, tuple[float, str]] = {}  # digest: when it ends, digest of the token
 
-    def new_code(self, principal: Principal) -> str:
-        """A code that logs in as this principal once, within a minute."""
-        token = self.tokens.digest(principal)
+    def new_code(self, actor: Actor) -> str:
+        """A code that logs in as this actor once, within a minute."""
+        token = self.tokens.digest(actor)
         if token is None:
             raise ValueError("the token was deleted: start weal serve again")
         code = token_urlsafe(32)
@@ -291,7 +269,7 @@ class Access:
     def check_code(self, code: str) -> str | None:
         """The digest of the code's token, or None; the code cannot be used again."""
         ends, token = self._codes.pop(digest_of(code), (0.0, ""))
-        return token if time.monotonic() < ends and token in self.tokens.principals() else None
+        return token if time.monotonic() < ends and token in self.tokens.actors() else None
 
     def visit_by_token(self, token: str) -> Visit | None:
         """The visit of a program that sends this token."""
@@ -309,9 +287,9 @@ class Access:
     def is_valid(self, visit: Visit) -> bool:
         """Whether the token or session of the visit is still valid."""
         if visit.is_bearer:
-            return visit.token in self.tokens.principals()
+            return visit.token in self.tokens.actors()
         return self.visit_by_session([visit.secret]) is not None
 
     def _visit(self, secret: str, token: str, session: BrowserSession | None) -> Visit | None:
-        principal = self.tokens.principals().get(token)
-        return Visit(principal, secret, token, session) if principal else None
+        actor = self.tokens.actors().get(token)
+        return Visit(actor, secret, token, session) if actor else None

@@ -33,6 +33,8 @@ from weal.errors import (
     DiskFull,
     Exhausted,
     NotAllowed,
+    NotAuthenticated,
+    NotPermitted,
     ReusedKey,
     UnknownCampaign,
     UnknownId,
@@ -40,6 +42,7 @@ from weal.errors import (
 )
 from weal.store.protocol import Store
 from weal.text import number, percent
+from weal.web.actors import error_text
 from weal.web.job_runners import InProcessRunner
 from weal.web.job_worker import Cancelled, TooManyJobs, Worker
 from weal.web.middleware import AccessMiddleware, AccessPolicy
@@ -148,6 +151,8 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (UnknownCampaign, 404),
     (UnknownId, 404),
     (NotAllowed, 403),
+    (NotAuthenticated, 401),
+    (NotPermitted, 403),
     (AlreadyLabelled, 409),
     (ReusedKey, 409),
     (Conflict, 409),
@@ -248,7 +253,7 @@ def _invalid_input_page(request: Request, error: Exception) -> Response:
 
 def _error_page(request: Request, error: Exception) -> Response:
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    return _page(request, status, str(error))
+    return _page(request, status, error_text(request, error))
 
 
 def _disk_full_page(request: Request, error: Exception) -> Response:

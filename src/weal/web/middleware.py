@@ -5,10 +5,11 @@
                without them
     visit      401 without a session cookie or `Authorization: Bearer TOKEN`
     writing    403 unless a POST comes from a page of this server (its Origin is our scheme and
-               host), is a form, and its principal may write; no other method writes
+               host), is a form, and its actor may write; no other method writes
     size       413 for a body that declares to be too large; `request_body` counts what is read
 
-Static files and /healthz are open to all. Views find the visit in the request's state. An exception
+Static files and /healthz are open to all. Views find the visit and
+its actor in the request's state. An exception
 in a view is answered here, so that this response has the security headers too: no script or style
 but our own files, and no framing by other sites. A refusal is a page with the reason only, or for
 htmx a notice on the present page.
@@ -93,7 +94,7 @@ def _encode_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
 
 LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
 FORM_CONTENT_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
-LOGOUT = "/logout"  # the only POST of a principal that may only read
+LOGOUT = "/logout"  # the only POST of an actor that may only read
 ONCE = ("authorization", "content-type", "host", "origin")  # ignored if they come twice
 _HOST_HEADER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
@@ -167,6 +168,7 @@ class AccessMiddleware:
         try:
             self._check_host(head)
             visit = state["visit"] = self._visit(head)
+            state["actor"] = visit.actor if visit else None
             _set_authenticated(state, visit)
             if moved := self._login(head, visit):
                 return await send_redirect(send, moved)
@@ -251,7 +253,7 @@ class AccessMiddleware:
     def _check_writing(self, head: Head, visit: Visit) -> None:
         if head.path != LOGOUT and self.policy.read_only:
             raise RequestRefused(403, "This server is read-only (--read-only): nothing was saved.")
-        if head.path != LOGOUT and not visit.principal.may_write:
+        if head.path != LOGOUT and not visit.actor.may_write:
             raise RequestRefused(403, "Your token is read-only: nothing was saved.")
         origin = head.headers.get("origin")
         if origin is not None or not visit.is_bearer:

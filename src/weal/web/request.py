@@ -29,6 +29,7 @@ from weal.campaign.ledger import Ledger, QuantityLedger, apply_events
 from weal.store.events import MAX_WHO, Event
 from weal.store.protocol import Store
 from weal.web.access import Visit, secrets_equal
+from weal.web.actors import require
 from weal.web.candidate_search import candidates_file, last_event
 from weal.web.job_context import Arguments
 from weal.web.job_worker import PICTURES, Job, Worker
@@ -113,14 +114,14 @@ class RequestContext:
 
     @property
     def visit(self) -> Visit | None:
-        """The principal of the request and its session; None at an address that is public."""
+        """The actor of the request and its session; None at an address that is public."""
         found: Visit | None = self.request.scope.get("state", {}).get("visit")
         return found
 
     @property
     def is_read_only(self) -> bool:
         """Whether this request may write nothing."""
-        may_write = self.visit is not None and self.visit.principal.may_write
+        may_write = self.visit is not None and self.visit.actor.may_write
         return self.server.policy.read_only or not may_write
 
     @property
@@ -330,6 +331,7 @@ def _server_write(context: ServerRead, _: FormToken) -> RequestContext:
 
 
 def _campaign_read(request: Request, name: Name) -> CampaignRequest:
+    require(request, "read", name)
     context = CampaignRequest(request, name)
     context.state_token = state_token(context.server, name)  # before anything is read
     _ = context.ledger  # UnknownCampaign

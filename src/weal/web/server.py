@@ -24,14 +24,12 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from weal.store.actors import FULL_ACCESS, READ_ONLY, Actor
 from weal.store.protocol import Store, open_store
 from weal.store.urls import DEFAULT_URL, read_name
 from weal.web.access import (
-    FULL_ACCESS,
-    READ_ONLY,
     TOKEN_FILES,
     Access,
-    Principal,
     get_or_create_token,
 )
 from weal.web.app import create_app
@@ -227,9 +225,9 @@ class Server:
         )
         folder = server_folder(self.name)
         delete_old_uploads(folder)
-        self._principal = READ_ONLY if read_only else FULL_ACCESS
+        self._actor = READ_ONLY if read_only else FULL_ACCESS
         self.access = Access(folder)
-        self.token = _tokens(folder, self.access, new_token)[self._principal]
+        self.token = _tokens(folder, self.access, new_token)[self._actor]
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
         policy = AccessPolicy(self.access, port, frozenset(hosts), read_only, tls is not None)
         worker = Worker(partial(ChildProcessRunner, _url_with_password(url), folder, read_only))
@@ -243,7 +241,7 @@ class Server:
 
     def one_time_url(self) -> str:
         """A URL that logs in once, within a minute: command lines and histories may show it."""
-        return f"{self.address.url}?code={self.access.new_code(self._principal)}"
+        return f"{self.address.url}?code={self.access.new_code(self._actor)}"
 
     def run(self) -> None:
         """Serve until Ctrl-C."""
@@ -273,8 +271,8 @@ def check_address(address: Address) -> None:
         raise ValueError("--certfile and --keyfile need each other: give both")
 
 
-def _tokens(folder: Path, access: Access, new: bool) -> dict[Principal, str]:
-    """The token of every principal; new tokens end all sessions, also on running servers."""
+def _tokens(folder: Path, access: Access, new: bool) -> dict[Actor, str]:
+    """The token of every actor; new tokens end all sessions, also on running servers."""
     found = {one: get_or_create_token(folder, new, one) for one in TOKEN_FILES}
     if new:
         access.sessions.end_all()

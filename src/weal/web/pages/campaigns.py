@@ -100,7 +100,7 @@ def show_session(context: ServerRead) -> Response:
     visit = context.visit
     ends = visit.session.expires if visit and visit.session else None
     until = datetime.fromtimestamp(ends, UTC) if ends else None
-    return context.page("logout.html", principal=visit.principal if visit else None, until=until)
+    return context.page("logout.html", actor=visit.actor if visit else None, until=until)
 
 
 @router.post("/logout", status_code=303)
