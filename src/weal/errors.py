@@ -17,8 +17,13 @@
     DiskFull          a disk without room for a file
     ForeignFile       a file, folder or link that weal did not write and would overwrite
     TooLarge          a file beyond a limit (`weal.limits`)
+    CampaignExists    a new campaign with the name of an existing one
+    ImplausibleLabel  a label far from its prediction, where the caller accepts no such label
+    NoModel           predictions before there are labels enough for a model
+    Changed           a write that was to happen only if nothing has changed
 
-Wrong arguments raise ValueError or TypeError.
+Wrong arguments raise ValueError or TypeError. Every error has a `code` (`error_code`): a word that
+programs can rely on, the same in Python, in the shell under --json and in the API.
 """
 
 
@@ -34,6 +39,33 @@ class WealError(Exception):
     ...     print(type(error).__name__)
     UnknownCampaign
     """
+
+    code = "failed"  # an instance may have a more precise one
+
+
+def error_code(error: BaseException) -> str:
+    """The code of an error: its own, or that of a wrong argument, a file or a package.
+
+    Examples
+    --------
+    >>> import weal
+    >>> from weal.errors import error_code
+    >>> error_code(weal.UnknownId("A-3")), error_code(ValueError("n is -1"))
+    ('unknown_id', 'invalid_value')
+    """
+    own = getattr(error, "code", None)
+    if isinstance(own, str):
+        return own
+    return next((code for kind, code in _OTHER_CODES if isinstance(error, kind)), "bug")
+
+
+_OTHER_CODES: tuple[tuple[type[BaseException], str], ...] = (  # the first that fits
+    (ValueError, "invalid_value"),
+    (TypeError, "invalid_value"),
+    (ModuleNotFoundError, "missing_package"),
+    (OSError, "file_error"),
+    (KeyboardInterrupt, "interrupted"),
+)
 
 
 class UnreadableFile(WealError, ValueError):
@@ -53,6 +85,8 @@ class UnreadableFile(WealError, ValueError):
     True
     """
 
+    code = "unreadable_file"
+
 
 class UnknownId(WealError, KeyError):
     """An id that is not among the candidates.
@@ -67,6 +101,8 @@ class UnknownId(WealError, KeyError):
     ...     print("A-3" in str(error))
     True
     """
+
+    code = "unknown_id"
 
     def __str__(self) -> str:  # KeyError would show the quotes of a repr
         return str(self.args[0])
@@ -86,6 +122,8 @@ class AlreadyLabelled(WealError, ValueError):
     weal.errors.AlreadyLabelled: 0 has the label 312.5 already, and 321.5 is another; use
     replace=True to correct it, or repeat=True to add a second measurement
     """
+
+    code = "already_labelled"
 
 
 class ReusedKey(WealError, ValueError):
@@ -113,6 +151,8 @@ class ReusedKey(WealError, ValueError):
     'a': 312.5 is not 'b': 340.0
     """
 
+    code = "reused_key"
+
     def __init__(self, message: str, used: str = "", wanted: str = "") -> None:
         super().__init__(message)
         self.used, self.wanted = used, wanted
@@ -132,9 +172,13 @@ class Exhausted(WealError):
     done
     """
 
+    code = "exhausted"
+
 
 class UnknownCampaign(WealError, KeyError):
     """A campaign that is not in the store."""
+
+    code = "unknown_campaign"
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -142,6 +186,8 @@ class UnknownCampaign(WealError, KeyError):
 
 class NotAllowed(WealError):
     """A store that this user may not write to or read."""
+
+    code = "not_allowed"
 
 
 class NotAuthenticated(WealError):
@@ -173,29 +219,43 @@ class Conflict(WealError):
     True
     """
 
+    code = "conflict"
+
 
 class DamagedStore(WealError):
     """A store whose events are not those that were written."""
+
+    code = "damaged_store"
 
 
 class ChangedShard(WealError):
     """A file of candidates that changed since it was opened."""
 
+    code = "changed_shard"
+
 
 class UnreadableShard(WealError):
     """A file of candidates that cannot be read."""
+
+    code = "unreadable_shard"
 
 
 class WorkerLost(WealError):
     """A worker process that ended, or a cluster that cannot be reached."""
 
+    code = "worker_lost"
+
 
 class DiskFull(WealError):
     """A disk without room for a file."""
 
+    code = "disk_full"
+
 
 class ForeignFile(WealError, ValueError):
     """A file, folder or link that weal did not write and would overwrite."""
+
+    code = "foreign_file"
 
 
 class TooLarge(WealError, ValueError):
@@ -204,4 +264,30 @@ class TooLarge(WealError, ValueError):
     The message names the limit and the environment variable that raises it.
     """
 
+    code = "too_large"
+
     limit = ""  # its name in `weal.limits`
+
+
+class CampaignExists(WealError, ValueError):
+    """A new campaign with the name of an existing one."""
+
+    code = "campaign_exists"
+
+
+class ImplausibleLabel(WealError, ValueError):
+    """A label far from its prediction, where the caller accepts no such label; nothing is saved."""
+
+    code = "implausible_label"
+
+
+class NoModel(WealError):
+    """Predictions before there are labels enough for a model."""
+
+    code = "no_model"
+
+
+class Changed(WealError):
+    """A write that was to happen only if nothing has changed since an event; nothing is written."""
+
+    code = "changed"

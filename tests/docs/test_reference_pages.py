@@ -122,7 +122,7 @@ def test_the_table_of_errors_has_all_and_what_else_they_are():
     table = {
         re.search(r"`(\w+)`", row[0])[1]: re.findall(r", a `(\w+)`", row[0])
         for row in rows(page("errors.md"))
-        if "`" in row[0]
+        if "`" in row[0] and len(row) == 4
     }
     others = {
         name: [base.__name__ for base in kind.__bases__ if not issubclass(base, errors.WealError)]
@@ -132,6 +132,19 @@ def test_the_table_of_errors_has_all_and_what_else_they_are():
                      for name, found in others.items()}  # fmt: skip
     assert all(f"(api/weal.{name}.rst)" in page("errors.md")
                for name in kinds() if name in weal.__all__)  # fmt: skip
+
+
+def test_the_codes_of_errors_are_those_of_the_code_and_no_two_are_the_same():
+    said = {
+        re.search(r"`(\w+)`", row[0])[1]: row[1].strip("`")
+        for row in rows(page("errors.md"))
+        if "`" in row[0] and len(row) == 4
+    }
+    assert said == {name: kind.code for name, kind in kinds().items()}
+    others = [row[1].strip("`") for row in rows(page("errors.md")) if len(row) == 2]
+    found = [one for one in others if re.fullmatch("[a-z_]+", one) and one != "code"]
+    assert set(dict(errors._OTHER_CODES).values()) <= set(found)
+    assert len({*said.values(), *found}) == len(said) + len(found)
 
 
 def test_pages_can_be_made_of_every_name_table_and_schema():

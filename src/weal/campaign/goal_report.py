@@ -18,7 +18,7 @@ from weal.campaign.session import Session
 from weal.core.extensions.feasibility import best_feasible
 from weal.diagnostics.error_trend import Trend
 from weal.diagnostics.set_progress import expected_f1, expected_wrong, largest_gain
-from weal.errors import WealError
+from weal.errors import NoModel
 from weal.goals.protocol import Goal, SetProgress
 from weal.goals.threshold import WRONG_RANGE, reach
 from weal.learner.best_rows import BestRows, best_rows, joint_gain, set_membership
@@ -321,7 +321,7 @@ def _cell_text(value: object) -> str:
 
 
 def best(session: Session, goal: Goal, n: int) -> BestTable:
-    """The n likeliest rows of the goal's set; WealError before there is a model."""
+    """The n likeliest rows of the goal's set; NoModel before there is a model."""
     if goal.set_text is None:
         raise ValueError(
             "the goal is learn, which looks for no rows: give one with --goal maximise, or change "
@@ -330,7 +330,7 @@ def best(session: Session, goal: Goal, n: int) -> BestTable:
     view, members = goal_view(session, goal), set_progress(session, goal, None)
     if members is None:
         missing = max(view.settings.n_start - len(view.labels), 1)
-        raise WealError(f"there is no model yet: {missing} more labels are needed")
+        raise NoModel(f"there is no model yet: {missing} more labels are needed")
     found = best_rows(view.state, session.beliefs, n, goal)
     inputs = tuple(one.name for one in session.pool.plan.columns if one.kind != "dropped")
     rows = tuple(_best_row(session, found, n) for n in range(len(found.ids)))

@@ -20,7 +20,7 @@ from weal.campaign.session import Session, trend
 from weal.campaign.status import goal_in_force
 from weal.core.arrays import Array
 from weal.diagnostics.error_trend import Trend
-from weal.errors import WealError
+from weal.errors import NoModel, WealError
 from weal.goals.learn import Learn
 from weal.plots.axes import PlotData, Plots, require_model
 from weal.progress import Progress
@@ -50,7 +50,7 @@ def view_of(session: Session, quantity: str | None = None) -> PlotData:
     def course(progress: Progress | None) -> Trend:
         made = trend(session, progress, goal, found.name)
         if made is None:
-            raise WealError("there is nothing to draw before there is a model")
+            raise NoModel("there is nothing to draw before there is a model")
         return made
 
     return PlotData(

@@ -24,7 +24,7 @@ from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session
 from weal.campaign.target_columns import with_targets
 from weal.core.arrays import Array
-from weal.errors import WealError
+from weal.errors import NoModel
 from weal.learner.joint_scores import outcome_view
 from weal.learner.quantity_predictions import joined_columns, prediction_columns
 from weal.learner.state import QuantityView
@@ -106,7 +106,7 @@ def columns_at(
 def predicted_quantities(
     session: Session, name: str | None = None
 ) -> tuple[list[Quantity], list[str]]:
-    """The quantities to predict, and notes on those without a model; WealError: none has one."""
+    """The quantities to predict, and notes on those without a model; NoModel: none has one."""
     state = session.state
     known = {one.name: one for one in state.measured}
     chosen = list(known.values()) if name is None else [find_named(known, name)]
@@ -122,11 +122,11 @@ def predicted_quantities(
 
 
 def check_model(view: QuantityView) -> None:
-    """Raise WealError if there are too few labels for predictions."""
+    """Raise NoModel if there are too few labels for predictions."""
     if not view.has_model:
         more = max(view.settings.n_start - len(view.labels), 1)
         labels = "1 more label" if more == 1 else f"{more} more labels"
-        raise WealError(f"there are no predictions before there is a model: {labels}")
+        raise NoModel(f"there are no predictions before there is a model: {labels}")
 
 
 def _read(

@@ -1,7 +1,8 @@
 """The program `weal`: groups of commands, exit codes, errors.
 
     stdout     data: tables, paths, JSON
-    stderr     progress, notes, and one line for an error that ends in advice
+    stderr     progress, notes, and one line for an error that ends in advice; with --json it is
+               {"error": {"code": ..., "message": ..., "exit_code": ...}}
     exit code  0 success, 1 failure, 2 wrong usage or input, 3 no candidate left, 130 Ctrl-C,
                141 stdout is closed (as for programs that SIGPIPE ends)
 
@@ -16,6 +17,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from types import TracebackType
 from typing import TextIO
@@ -24,8 +26,8 @@ import click
 
 from weal import __version__
 from weal.cli import interrupts
-from weal.cli.screen import mask_passwords, say, stop_timers
-from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError
+from weal.cli.screen import mask_line, mask_passwords, say, say_json, stop_timers
+from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError, error_code
 
 _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "Benchmark": {
@@ -120,7 +122,7 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         interrupts.listen()
         mask_passwords([*words, os.environ.get("WEAL_STORE", "")])
-        sys.excepthook = _report_bug
+        sys.excepthook = partial(_report_bug, words)
         warnings.showwarning = lambda message, *_, **__: _note(message)
         code = _run_and_flush(words)
     except BaseException:
@@ -131,7 +133,7 @@ def main(args: Sequence[str] | None = None) -> None:
         interrupts.ignore()
         stop_timers()
     if code == 130:
-        _print_error(interrupts.message(), code)
+        _print_failure(words, KeyboardInterrupt(), interrupts.message(), code)
     sys.exit(code)
 
 
@@ -176,7 +178,7 @@ def _exit_code(words: Sequence[str]) -> int:
         code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
         if code is None:
             raise
-        return _print_error(_error_text(error), getattr(error, "exit_code", code))
+        return _print_failure(words, error, _error_text(error), getattr(error, "exit_code", code))
 
 
 def _error_text(error: BaseException) -> str:
@@ -203,6 +205,17 @@ def _print_error(message: str, code: int) -> int:
     return code
 
 
+def _print_failure(words: Sequence[str], error: BaseException, message: str, code: int) -> int:
+    """One line on stderr on why the command failed; JSON with the code of the error for --json."""
+    options = words[: words.index("--")] if "--" in words else words
+    if "--json" not in options:
+        return _print_error(message, code)
+    name = "wrong_usage" if isinstance(error, click.ClickException) else error_code(error)
+    said = mask_line(" ".join(message.split()))
+    say_json({"error": {"code": name, "message": said, "exit_code": code}})
+    return code
+
+
 def _note(message: Warning | str) -> None:
     _print_error(f"note: {message}", 0)
 
@@ -219,14 +232,17 @@ def _missing_package(error: ModuleNotFoundError) -> str:
 
 
 def _report_bug(
-    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    words: Sequence[str],
+    kind: type[BaseException],
+    error: BaseException,
+    trace: TracebackType | None,
 ) -> None:
     """Print one line for a bug; with WEAL_TRACEBACK=1 the whole traceback."""
     if os.environ.get("WEAL_TRACEBACK"):
         sys.__excepthook__(kind, error, trace)
         return
-    _print_error(
+    message = (
         f"a bug in weal: {kind.__name__}: {error}. "
-        "Please report it with the traceback, which WEAL_TRACEBACK=1 shows",
-        1,
+        "Please report it with the traceback, which WEAL_TRACEBACK=1 shows"
     )
+    _print_failure(words, error, message, 1)

@@ -34,9 +34,19 @@ _timers: set[threading.Timer] = set()  # of `show_activity`
 
 def say(line: str) -> None:
     """Print one line on stderr, with the passwords of the command line masked."""
+    click.echo(visible(mask_line(line)), err=True)
+
+
+def mask_line(line: str) -> str:
+    """The line with the passwords of the command line masked."""
     for text in sorted(_masked, key=len, reverse=True):
         line = line.replace(text, _masked[text])
-    click.echo(visible(line), err=True)
+    return line
+
+
+def say_json(value: object) -> None:
+    """Print one line of JSON on stderr; its texts are masked already."""
+    click.echo(json.dumps(value, allow_nan=False), err=True)
 
 
 def mask_passwords(words: Iterable[str]) -> None:

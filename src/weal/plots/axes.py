@@ -23,7 +23,7 @@ from weal.diagnostics.error_trend import Trend, error_trend, expected_error_inpu
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.suspects import predictions_by_others
-from weal.errors import WealError
+from weal.errors import NoModel
 from weal.files import check_files, write_files
 from weal.goals.learn import Learn
 from weal.goals.protocol import CurveKind, Goal
@@ -84,9 +84,9 @@ def plot_data(view: QuantityView, beliefs: PosteriorCache) -> PlotData:
 
 
 def require_model(view: QuantityView, beliefs: PosteriorCache) -> Model:
-    """The model; WealError if there is none, or no label."""
+    """The model; NoModel if there is none, or no label."""
     if not view.has_model or not len(view.labels):
-        raise WealError(
+        raise NoModel(
             "there is nothing to draw before there is a model: "
             f"{len(view.labels)} of {view.settings.n_start} labels"
         )

@@ -67,6 +67,8 @@ class Remedy:
 class TableError(ValueError):
     """A table that cannot be read as it is; the text has the remedies as Python arguments."""
 
+    code = "invalid_table"
+
     def __init__(self, problem: str, *remedies: Remedy, otherwise: str = "") -> None:
         self.problem, self.remedies, self.otherwise = problem, remedies, otherwise
         super().__init__(self._text([one.for_python() for one in remedies]))

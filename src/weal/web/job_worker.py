@@ -60,9 +60,13 @@ JOB_TITLES = {
 class Cancelled(WealError):
     """A job was cancelled by the person who started it."""
 
+    code = "cancelled"
+
 
 class TooManyJobs(WealError):
     """A person, or everybody together, has too many unfinished jobs."""
+
+    code = "too_many_jobs"
 
 
 @dataclass(slots=True, eq=False)

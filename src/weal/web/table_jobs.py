@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from weal.campaign.config import check_goal, check_typed_goal
 from weal.campaign.results_import import ResultsImport
-from weal.errors import TooLarge, WealError
+from weal.errors import CampaignExists, TooLarge, WealError
 from weal.progress import Progress
 from weal.tables.candidate_table import PlannedTable, read_candidates
 from weal.tables.cells import short, some_of
@@ -84,12 +84,12 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     name = given["name"]
     try:
         if name in context.store.campaigns():
-            raise ValueError(f"there is a campaign {name!r} already: choose another name")
+            raise CampaignExists(f"there is a campaign {name!r} already: choose another name")
         chosen = _goal_settings(given)
         with _without_path(path):
             is_new, _ = create(context.store, name, path, _options(given), chosen, given["who"])
         if not is_new:
-            raise ValueError(f"the campaign {name!r} was just created; choose another name")
+            raise CampaignExists(f"the campaign {name!r} was just created; choose another name")
     except ValueError as error:
         return {**look(context, given, progress), **_problem(error)}
     return {"made": name}

@@ -25,6 +25,7 @@ from weal.cli.options import (
     with_parameters,
 )
 from weal.cli.screen import say, show, show_activity, show_json, show_row_progress
+from weal.errors import CampaignExists
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -187,8 +188,8 @@ def _earlier(campaign: "Campaign") -> "EarlierCampaign":
     return read_earlier(campaign)
 
 
-def _campaign_exists(name: str, place: str) -> ValueError:
-    return ValueError(
+def _campaign_exists(name: str, place: str) -> CampaignExists:
+    return CampaignExists(
         f"there is a campaign {name!r} in {place} already: continue with `weal ask {quote(name)}`, "
         f"add candidates with `weal add {quote(name)} FILE`, or choose another name"
     )

@@ -22,7 +22,7 @@ from weal.cli.options import (
     with_parameters,
 )
 from weal.cli.screen import say, show, show_count, show_json, show_table
-from weal.errors import WealError
+from weal.errors import NoModel
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
@@ -104,7 +104,7 @@ def _plot_each(campaign: "Campaign", place: Path, progress: "Progress") -> list[
     for note in notes:
         say(note)
     if not names:
-        raise WealError("there is nothing to draw before a number has a model: tell more labels")
+        raise NoModel("there is nothing to draw before a number has a model: tell more labels")
     pairs = zip(names, _folder_names(names), strict=True)
     return [
         path for name, own in pairs for path in campaign.plots(name).save(place / own, progress)
