@@ -92,7 +92,7 @@ def validated(tmp_path, monkeypatch):
     seen = set()
 
     def run(*words, code=0):
-        name = "-".join(words[:2]) if words[0] == "bench" else words[0]
+        name = "-".join(words[:2]) if words[0] in ("bench", "token") else words[0]
         done = typed(*words, "--json")
         assert done.code == code, done.err
         found = json.loads(done.out, parse_constant=pytest.fail)
@@ -207,9 +207,17 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
     validated("doctor", "--store", "weal.db", "--rescue", "saved")
     validated("doctor", "--store", "none.db", code=1)
     validated("backup", "copy.db")
+    make_tokens(validated)
     assert with_json() - validated.seen == {
         name for name in with_json() if name.startswith("bench-") or name == "simulate"
     }
+
+
+def make_tokens(validated):
+    validated("token", "add", "robot-1", "--may", "measure", "--campaign", "alloys")
+    validated("token", "add", "ann", "--may", "manage", "--expires", "30d")
+    validated("token", "revoke", "ann")
+    assert [one["state"] for one in validated("token", "list")] == ["revoked", "valid"]
 
 
 @pytest.mark.parametrize("store", ["campaigns.db", "backup.db"])

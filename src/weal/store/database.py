@@ -25,6 +25,7 @@ from weal.store import statements
 from weal.store.events import Draft, Event, check_name
 from weal.store.protocol import Chunk, Decide, check_created
 from weal.store.statements import SqlConnection
+from weal.store.tokens import DecideTokens, Token
 
 T = TypeVar("T")
 
@@ -150,6 +151,15 @@ class DatabaseStore:
             self.engine.write(
                 lambda sql, _: statements.keep_snapshot(sql, name, kind, seq, hash, data)
             )
+
+    def tokens(self) -> list[Token]:
+        return self.engine.read(statements.tokens)
+
+    def find_token(self, digest: str) -> Token | None:
+        return self.engine.read(lambda sql: statements.find_token(sql, digest))
+
+    def write_tokens(self, decide: DecideTokens) -> list[Token]:
+        return self.engine.write(lambda sql, _: statements.write_tokens(sql, decide))
 
     def now(self) -> datetime:
         return self.engine.read(lambda sql: sql.now())

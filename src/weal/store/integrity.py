@@ -6,6 +6,7 @@
     chunks      the checksums that the chain has of them
     candidates  the ids in the chunks against those in the table of ids
     snapshots   that they belong to these events: a warning, since they are only a cache
+    tokens      their checksums; a damaged one logs nobody in
 
 SQLite's check finds damaged pages and indexes, but not a changed letter in a label; the chain finds
 the letter, but not an index that lost a row. A file is opened read-only, unless an unfinished write
@@ -22,7 +23,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Literal
 
-from weal.errors import WealError
+from weal.errors import DamagedStore, NotAllowed, WealError
 from weal.store import sqlite_file, statements
 from weal.store.events import MAX_CLOCK_DIFFERENCE, Event, from_the_future
 from weal.store.sqlite import SqliteSql, translate_errors
@@ -211,6 +212,20 @@ def _snapshots(sql: SqlConnection, name: str, events: list[Event]) -> list[Findi
     return found
 
 
+def check_tokens(sql: SqlConnection) -> list[Finding]:
+    """Findings about the tokens; no token is damage that a label could suffer from."""
+    try:
+        found = statements.tokens(sql)
+    except NotAllowed as error:
+        return [Finding("warning", f"the tokens were not looked at: {error}")]
+    except DamagedStore as error:
+        advice = "delete its row from weal_token, and make a new one with `weal token add`"
+        return [Finding("broken", str(error).partition(";")[0], advice)]
+    valid = sum(one.state(sql.now()) == "valid" for one in found)
+    words = f"tokens: {len(found)}, of which valid: {valid}; all checksums are correct"
+    return [Finding("fine", words)] if found else []
+
+
 def examine(url: str | PathLike[str] | None) -> list[Finding]:
     """All findings about the store; those that are "broken" need care."""
     name = read_name(url)
@@ -238,6 +253,7 @@ def examine_file(path: Path, place: str) -> list[Finding]:
             lambda: _tables(connection),
             lambda: _safety(connection, path, place),
             lambda: campaigns(sql),
+            lambda: check_tokens(sql),
         )
         found: list[Finding] = []
         for look in looks:
@@ -302,6 +318,8 @@ def _tables(connection: sqlite3.Connection) -> list[Finding]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as fresh:
         for statement in (one for step in steps for one in step):
             fresh.execute(statement)
+        if "weal_token" in there:  # of stores with tokens
+            fresh.execute(statements.SQLITE_TOKENS)
         ours = _schema_objects(fresh)
     return [
         _schema_finding(str(name), ours.get(name), there.get(name))
@@ -357,7 +375,7 @@ def _examine_server(name: StoreUrl) -> list[Finding]:
             if sql.rows("SELECT current_setting(?)", (setting,))[0][0] != "on":
                 advice = f"set {setting} = on: without it a power cut can lose labels"
                 found.append(Finding("warning", f"the server runs with {setting} off", advice))
-        return [*found, *campaigns(sql)]
+        return [*found, *campaigns(sql), *check_safely(lambda: check_tokens(sql), sql.place)]
 
     with closing(postgres.open(name)) as store:
         if not store.engine.read(lambda sql: isinstance(sql, postgres.PostgresSql)):

@@ -9,10 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hmac import compare_digest
 
 from weal.store import events
 from weal.store.events import Draft, Event, Row, check_name
 from weal.store.protocol import Chunk, Decide, check_created, check_write, unknown_campaign
+from weal.store.tokens import DecideTokens, Token, merged
 from weal.store.urls import StoreUrl
 
 
@@ -73,6 +75,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._campaigns: dict[str, _CampaignRows] = {}
+        self._tokens: list[Token] = []
         self._lock = threading.RLock()
 
     def __repr__(self) -> str:
@@ -126,6 +129,18 @@ class MemoryStore:
 
     def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         self._find(name).snapshots[kind] = (seq, hash, bytes(data))
+
+    def tokens(self) -> list[Token]:
+        return list(self._tokens)
+
+    def find_token(self, digest: str) -> Token | None:
+        found = [one for one in self._tokens if compare_digest(one.digest, digest)]
+        return next((one for one in found if one.state(self.now()) == "valid"), None)
+
+    def write_tokens(self, decide: DecideTokens) -> list[Token]:
+        with self._lock:
+            self._tokens = merged(self._tokens, decide(self._tokens, self.now()))
+            return list(self._tokens)
 
     def turn(self, name: str) -> AbstractContextManager[None]:
         return nullcontext()  # threads of one process: the lock of `transact` is enough

@@ -86,6 +86,27 @@ class PostgresSql:
     def now(self) -> datetime:
         return datetime.fromisoformat(self.rows(_NOW)[0][0]).replace(tzinfo=UTC)
 
+    def has_tokens(self) -> bool:
+        there = "SELECT to_regclass('weal_token') IS NOT NULL"
+        if not self.rows(there)[0][0]:
+            return False
+        if not self.rows("SELECT has_table_privilege('weal_token', 'SELECT')")[0][0]:
+            raise _tokens_refused("read the table of tokens", "run GRANT SELECT ON weal_token TO")
+        return True
+
+    def make_tokens(self) -> None:
+        """Make the table one process at a time, and lock it."""
+        self.rows("SELECT pg_advisory_xact_lock(?, 1)", (statements.STORE_APPLICATION_ID,))
+        there = self.has_tokens()
+        try:
+            if not there:
+                self.rows(statements.POSTGRES_TOKENS)
+            self.rows("LOCK TABLE weal_token IN SHARE ROW EXCLUSIVE MODE")
+        except psycopg.errors.InsufficientPrivilege as error:
+            grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON weal_token TO"
+            make = "run " if there else "make the first token, and then run "
+            raise _tokens_refused("write tokens", f"{make}{grant}") from error
+
     def raise_version(self, number: int) -> None:
         if self.rows("SELECT 1 FROM weal_schema WHERE version < ?", (number,)):
             try:
@@ -96,6 +117,10 @@ class PostgresSql:
                     "may not raise the version of the store; let the owner of the tables run GRANT "
                     "UPDATE ON weal_schema TO your user, or tell it; nothing was saved"
                 ) from error
+
+
+def _tokens_refused(what: str, way_out: str) -> NotAllowed:
+    return NotAllowed(f"your user may not {what}: let the owner of the tables {way_out} your user")
 
 
 class PostgresEngine:

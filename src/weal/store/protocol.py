@@ -12,6 +12,8 @@ raises Conflict if another client wrote in between.
 Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and their ids.
 Snapshots are a cache: one of each kind, with the (number, hash) of the event that it belongs to.
 
+Tokens are rows of their own (`tokens`), and the events do not refer to them.
+
 Stores are memory, SQLite and PostgreSQL; one conformance suite runs on all of them.
 """
 
@@ -27,6 +29,7 @@ from typing import Protocol
 
 from weal.errors import Conflict, UnknownCampaign
 from weal.store.events import Draft, Event
+from weal.store.tokens import DecideTokens, Token
 from weal.store.urls import read_name
 
 
@@ -119,6 +122,15 @@ class Store(Protocol):
 
     def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
         """Replace the snapshot of this kind."""
+
+    def tokens(self) -> list[Token]:
+        """All tokens, sorted by name; also those that were revoked or have expired."""
+
+    def find_token(self, digest: str) -> Token | None:
+        """The token with this digest that is valid now, or None."""
+
+    def write_tokens(self, decide: DecideTokens) -> list[Token]:
+        """Write the tokens of `decide` under a lock of their own; returns all tokens."""
 
     def turn(self, name: str) -> AbstractContextManager[None]:
         """A block that one client at a time enters, for work that others would do in vain.

@@ -27,7 +27,7 @@ from weal.errors import NotAllowed, WealError
 from weal.store import sqlite_file
 from weal.store.database import FIRST_PAUSE_SECONDS, DatabaseStore, SharedConnection, pauses
 from weal.store.events import SqlRow, damage_error
-from weal.store.statements import SqlConnection
+from weal.store.statements import SQLITE_TOKENS, SqlConnection
 from weal.store.urls import StoreUrl
 
 
@@ -72,6 +72,13 @@ class SqliteSql:
     def now(self) -> datetime:
         text = self.rows("SELECT strftime('%Y-%m-%dT%H:%M:%f', 'now')")[0][0]
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+    def has_tokens(self) -> bool:
+        return bool(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'weal_token'"))
+
+    def make_tokens(self) -> None:
+        if not self.has_tokens():
+            self.rows(SQLITE_TOKENS)
 
     def raise_version(self, number: int) -> None:
         if sqlite_file.pragma(self.connection, "user_version") < number:

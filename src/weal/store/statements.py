@@ -5,6 +5,7 @@
     weal_candidate  the ids of a campaign; a long id is stored as its digest, for the index
     weal_chunk      Parquet bytes, numbered, with their sha256
     weal_snapshot   a cache, each entry with its digest
+    weal_token      digests of tokens (`tokens`); the first token makes the table
 
 All functions take a `SqlConnection`: one open connection, in a transaction if they write. An event
 is read together with the hash of the event before it, and checked. One statement reads head and
@@ -27,6 +28,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hmac import compare_digest
 from typing import Protocol
 
 from weal import __version__
@@ -34,6 +36,14 @@ from weal.errors import WealError
 from weal.store import events
 from weal.store.events import Draft, Event, SqlRow, damage_error
 from weal.store.protocol import Chunk, Decide, check_write, unknown_campaign
+from weal.store.tokens import (
+    TOKEN_FIELDS,
+    DecideTokens,
+    Token,
+    merged,
+    read_token,
+    token_row,
+)
 
 # characters of an id that an index of PostgreSQL takes whatever they are
 MAX_INDEXED_ID_CHARACTERS = 256
@@ -76,6 +86,12 @@ class SqlConnection(Protocol):
 
     def now(self) -> datetime:
         """The database's clock."""
+
+    def has_tokens(self) -> bool:
+        """Whether there is a table of tokens."""
+
+    def make_tokens(self) -> None:
+        """Make the table of tokens if there is none, and lock it until the end."""
 
     def raise_version(self, number: int) -> None:
         """Raise the version of the store to this number, in the open transaction."""
@@ -280,6 +296,37 @@ def keep_snapshot(
     sql.insert("weal_snapshot", columns, [row])
 
 
+def tokens(sql: SqlConnection) -> list[Token]:
+    """All tokens, sorted by name."""
+    if not sql.has_tokens():
+        return []
+    rows = sql.rows(f"SELECT {', '.join(TOKEN_FIELDS)} FROM weal_token")
+    return sorted((read_token(row, sql.place) for row in rows), key=lambda one: one.name)
+
+
+def find_token(sql: SqlConnection, digest: str) -> Token | None:
+    """The token with this digest that is valid now, or None."""
+    if not sql.has_tokens():
+        return None
+    text = f"SELECT {', '.join(TOKEN_FIELDS)} FROM weal_token WHERE digest = ?"
+    for row in sql.rows(text, (digest,)):
+        found = read_token(row, sql.place)
+        if compare_digest(found.digest, digest) and found.state(sql.now()) == "valid":
+            return found
+    return None
+
+
+def write_tokens(sql: SqlConnection, decide: DecideTokens) -> list[Token]:
+    """Lock the tokens, decide, write; returns all tokens."""
+    sql.make_tokens()
+    before = tokens(sql)
+    new = decide(before, sql.now())
+    for one in new:
+        sql.rows("DELETE FROM weal_token WHERE name = ?", (one.name,))
+    sql.insert("weal_token", TOKEN_FIELDS, [token_row(one) for one in new])
+    return merged(before, new)
+
+
 def _select(sql: SqlConnection, name: str, condition: str, *values: object) -> list[Event]:
     found = sql.rows(f"{_EVENTS}{condition} ORDER BY e.seq", (name, *values))
     return [_check_event(sql, row) for row in found]
@@ -387,6 +434,13 @@ POSTGRES: tuple[tuple[str, ...], ...] = (
     ),
 )
 # fmt: on
+SQLITE_TOKENS = """CREATE TABLE weal_token (
+    name TEXT NOT NULL PRIMARY KEY, digest TEXT NOT NULL UNIQUE, body TEXT NOT NULL,
+    hash TEXT NOT NULL
+) WITHOUT ROWID"""
+POSTGRES_TOKENS = """CREATE TABLE weal_token (
+    name text PRIMARY KEY, digest text NOT NULL UNIQUE, body text NOT NULL, hash text NOT NULL
+)"""
 
 
 TABLES_VERSION = len(SQLITE)  # of a new store

@@ -13,6 +13,7 @@ from weal.campaign.campaign import Campaign
 from weal.errors import NotAllowed
 from weal.store.events import Draft
 from weal.store.protocol import Chunk, Decide, Store
+from weal.store.tokens import DecideTokens
 from weal.web.server_folder import Cells, JobResults
 
 MAX_OPEN_CAMPAIGNS = 4
@@ -145,6 +146,10 @@ class ReadOnlyStore:
         raise _refusal()
 
     def transact(self, name: str, decide: Decide, chunks: Sequence[Chunk] = ()) -> NoReturn:
+        """Refuse."""
+        raise _refusal()
+
+    def write_tokens(self, decide: DecideTokens) -> NoReturn:
         """Refuse."""
         raise _refusal()
 
