@@ -29,7 +29,7 @@ from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
 from weal.formats import archive, model_file
 from weal.model import scaled_data
-from weal.model.checks import check_no_gaps, check_sure
+from weal.model.checks import MODEL_VERSION, check_no_gaps, check_sure
 from weal.model.model import Model
 from weal.model.parameters import MAGNITUDE_BOUNDS, NOISE_BOUNDS, Parameters, parameters_of
 from weal.model.training import begin, train
@@ -86,6 +86,9 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
         evidence speaks against are set aside, and come back should it change. False: every label
         is believed.
+    model_version : {"0.3", "0.2"}
+        Which version's classes of models experts are selected from. Files and campaigns that weal
+        0.2 wrote keep "0.2", so that they predict what they predicted.
     scaling : Scaling or None
         Fixed locations and scales; None: from the data of the first fit.
     random_state : int, RandomState or None
@@ -146,6 +149,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         condition: bool = True,
         warp: str | None = "auto",
         outliers: bool = True,
+        model_version: str = MODEL_VERSION,
         scaling: Scaling | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -164,6 +168,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.condition = condition
         self.warp = warp
         self.outliers = outliers
+        self.model_version = model_version
         self.scaling = scaling
         self.random_state = random_state
 

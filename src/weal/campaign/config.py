@@ -20,6 +20,7 @@ DEFAULTS: dict[str, Any] = {
     "goal": "learn",  # what the labels are for, as text
     "lease": WEEK_SECONDS,  # seconds for which a row is out with who asked for it
     "outliers": True,  # whether labels may be wrong; False: every label is believed
+    "model_version": "0.3",  # whose classes of models experts are selected from; "0.2": of then
     "n_start": None,  # labels before there is a model
     "repeats": True,  # whether `ask` may offer a row that has a label, where the goal gains by it
     "seed": 0,  # decides all that is random
@@ -29,6 +30,7 @@ DEFAULTS: dict[str, Any] = {
 GOAL_PARTS = ("subject_to", "weights")  # that become part of the goal
 FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows from these
 SEED_LIMIT = 2**32  # scikit-learn takes no others
+MODEL_VERSIONS = ("0.2", "0.3")
 MAX_BUDGET = 1e300
 MAX_N_START = 10**6  # before there is a model: more than any campaign has
 _LEASE = re.compile(
@@ -302,6 +304,12 @@ def _warp(value: object) -> object:
     return None if value == "off" else value
 
 
+def _model_version(value: object) -> object:
+    if value not in MODEL_VERSIONS:
+        raise ValueError(f"model_version is {value!r}; it needs '0.3' or '0.2'")
+    return value
+
+
 def _truth(name: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise ValueError(f"{name} is {value!r}; it needs True or False")
@@ -314,6 +322,7 @@ _CHECKS: dict[str, Callable[[object], object]] = {
     "cost": _cost,
     "goal": _as_it_is,  # `_goal` has checked it
     "lease": seconds,
+    "model_version": _model_version,
     "outliers": partial(_truth, "outliers"),
     "n_start": _n_start,
     "repeats": partial(_truth, "repeats"),

@@ -81,7 +81,12 @@ def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Rep
 
 def _model(ledger: Ledger) -> dict[str, Any]:
     """The parameters of the model that are settings of the campaign; older ones lack some."""
-    return {"warp": ledger.settings["warp"], "outliers": ledger.settings.get("outliers", True)}
+    given = ledger.settings
+    return {
+        "warp": given["warp"],
+        "outliers": given.get("outliers", True),
+        "model_version": given.get("model_version", "0.2"),
+    }
 
 
 def replay_new_events(now: Replay, events: Iterable[Event], pool: CandidateTable) -> Replay:

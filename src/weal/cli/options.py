@@ -39,6 +39,7 @@ class Settings(TypedDict, total=False):
     outliers: bool | None
     repeats: bool | None
     warp: str | None
+    model_version: str | None
     seed: int | None
     n_start: int | None
 
@@ -124,6 +125,11 @@ warp = click.option(
     "--warp",
     type=click.Choice(["off", "auto", "asinh"]),
     help="Transform skewed labels: always (asinh), where it helps (auto), never (off).",
+)
+model_version = click.option(
+    "--model-version",
+    type=click.Choice(["0.2", "0.3"]),
+    help="Select models as this version of weal does [default: 0.3; a store of 0.2 keeps 0.2].",
 )
 
 

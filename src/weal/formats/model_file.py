@@ -34,6 +34,7 @@ from weal.formats.codec import (
     value_to_json,
     with_prefix,
 )
+from weal.model.checks import OLD_MODEL_VERSION
 from weal.model.model import Model
 from weal.model.parameters import ModelParameters, encoded_experts, setting_of
 from weal.model.training import (
@@ -122,13 +123,17 @@ _KIND_FORMATS = {
 
 
 def pack_params(params: Mapping[str, object]) -> Header:
-    """Parameters of a regressor as JSON."""
-    return {name: value_to_json(value) for name, value in params.items()}
+    """Parameters of a regressor as JSON; those of 0.2 name no version of the model."""
+    given = dict(params)
+    if given.get("model_version") == OLD_MODEL_VERSION:
+        del given["model_version"]
+    return {name: value_to_json(value) for name, value in given.items()}
 
 
 def unpack_params(plain: Header) -> Header:
     """The parameters that `pack_params` encoded."""
-    return {name: value_from_json(value) for name, value in plain.items()}
+    found = {name: value_from_json(value) for name, value in plain.items()}
+    return {"model_version": OLD_MODEL_VERSION, **found}
 
 
 def pack(model: Model) -> tuple[Header, Arrays]:

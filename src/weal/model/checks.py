@@ -71,6 +71,19 @@ def check_warp(warp: str | None) -> None:
         raise ValueError(f"warp is {warp!r}; it must be 'auto', 'asinh' or None")
 
 
+# Versions of weal whose selection of experts can be had. What 0.2 wrote names none.
+OLD_MODEL_VERSION, MODEL_VERSION = "0.2", "0.3"
+
+
+def check_model_version(version: object) -> None:
+    """Refuse an unknown value of `model_version`."""
+    if version not in (OLD_MODEL_VERSION, MODEL_VERSION):
+        raise ValueError(
+            f"model_version is {version!r}; it must be {MODEL_VERSION!r}, or {OLD_MODEL_VERSION!r} "
+            "to select experts as weal 0.2 did"
+        )
+
+
 def check_no_gaps(y: ArrayLike) -> Array:
     """Labels as floats; ValueError for None or NaN, which scikit-learn lets through."""
     labels = np.asarray(y, dtype=np.float64)

@@ -16,10 +16,13 @@ from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
 from weal.model import scaled_data
 from weal.model.checks import (
+    MODEL_VERSION,
+    OLD_MODEL_VERSION,
     check_bounds,
     check_dictionary,
     check_fixed,
     check_kind,
+    check_model_version,
     check_n_frequencies,
     check_outliers,
     check_prior_weights,
@@ -53,6 +56,7 @@ class ModelParameters:
     temper: float = 1.0
     warp: str | None = "auto"
     outliers: bool = True
+    model_version: str = MODEL_VERSION
 
     def __post_init__(self) -> None:
         check_kind(self.approximation)
@@ -63,6 +67,7 @@ class ModelParameters:
         check_temper(self.temper)
         check_warp(self.warp)
         check_outliers(self.outliers)
+        check_model_version(self.model_version)
         if self.integrates_magnitude and (self.noise is not None or self.fit_length_scale):
             raise ValueError(
                 "noise and fit_length_scale go with a magnitude that is fitted (magnitude=None) or "
@@ -90,6 +95,11 @@ class ModelParameters:
     def finds_outliers(self) -> bool:
         """Whether outliers are searched: only if experts are selected by the labels."""
         return self.outliers and self.adaptive
+
+    @property
+    def is_of_0_2(self) -> bool:
+        """Whether experts are selected as weal 0.2 did: its classes of models, and no others."""
+        return self.model_version == OLD_MODEL_VERSION
 
     @property
     def noise_variance_bounds(self) -> tuple[float, float]:

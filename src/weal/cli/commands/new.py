@@ -98,6 +98,7 @@ class NewOptions(TableWords, Settings):
     line.outliers,
     line.repeats,
     line.warp,
+    line.model_version,
     click.option("--seed", type=int, help="Seed of all random choices [default: 0]."),
     click.option("--n-start", type=int, help="Labels before the first model."),
     line.by,

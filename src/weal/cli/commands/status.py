@@ -188,7 +188,7 @@ def export(
         metavar="NAME=WORD",
         help="A further class, or a grade above the others, of a quantity.",
     ),
-    *(line.budget, line.outliers, line.repeats, line.warp, line.by),
+    *(line.budget, line.outliers, line.repeats, line.warp, line.model_version, line.by),
 )
 def settings(
     name: str,
