@@ -31,7 +31,13 @@ from weal.formats import archive, model_file
 from weal.model import scaled_data
 from weal.model.checks import MODEL_VERSION, check_no_gaps, check_sure
 from weal.model.model import Model
-from weal.model.parameters import MAGNITUDE_BOUNDS, NOISE_BOUNDS, Parameters, parameters_of
+from weal.model.parameters import (
+    MAGNITUDE_BOUNDS,
+    NOISE_BOUNDS,
+    Parameters,
+    parameters_of,
+    with_widths,
+)
 from weal.model.training import begin, train
 
 Bounds = tuple[float, float]
@@ -273,7 +279,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         checked = check_sure(sure, len(y))
         scaling = parameters.scaling_of(known, y, checked)
         scaled = scaled_data.scale_data(scaling, X, y, sample_noise)
-        trained = begin(parameters.setting, *scaled, seed, checked, scaled_data.label_zero(scaling))
+        setting = with_widths(parameters.setting, scaling)
+        trained = begin(setting, *scaled, seed, checked, scaled_data.label_zero(scaling))
         self.model_ = Model(trained, scaling, input_names(self))
 
     def parameters(self, d: int, seed: int = 0) -> Parameters:

@@ -12,11 +12,13 @@ interquartile range over that of a normal: nearly the identity in the middle, a 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal.core.arrays import Array
+from weal.core.one_hot import Widths, by_column
 
 HEAVY_TAIL_KURTOSIS = 10.0  # fourth moment of a standardised column that is warped; a normal has 3
 NORMAL_RANGE = 1.349  # interquartile range of a normal with sd 1
@@ -46,6 +48,10 @@ class Scaling:
         Of inputs with heavy tails, which are warped by asinh before they are scaled; None: none is.
     x_spread : array (d,) or None
         Their spread, 0 for inputs without a warp.
+    widths : array (G,) of int, or None
+        Number of columns of each input, in order: 1 for a number, and for a category, coded as a
+        column of 0 and 1 for each level, the number of its levels. Columns of categories have mean
+        0 and scale 1. None: every column is an input.
     source : function or None
         Further inputs (N, s), already scaled, of inputs X (N, d) in the user's units: what another
         model predicts there. `inputs` appends them; None: there are none.
@@ -67,6 +73,7 @@ class Scaling:
     y_sd: float = 1.0
     x_median: Array | None = None  # (d,)  of warped columns; None: none is
     x_spread: Array | None = None  # (d,)  0 for columns that are not warped
+    widths: NDArray[np.intp] | None = None  # (G,)  columns of each input; None: one each
     source: Callable[[Array], Array] | None = None  # (N, d) -> (N, s)  further inputs, scaled
 
     def inputs(self, X: Array) -> Array:  # (N, d) -> (N, d + s)
@@ -122,15 +129,32 @@ class Scaling:
             return self.y_mean + self.y_sd * mean
 
 
-def from_data(X: Array, y: Array, warp: bool = False) -> Scaling:
-    """Scaling by mean and sd of X (N, d), warped where heavy-tailed, and of labels y (t,)."""
+def from_data(X: Array, y: Array, warp: bool = False, widths: Widths = ()) -> Scaling:
+    """Scaling by mean and sd of X (N, d), warped where heavy-tailed, and of labels y (t,).
+
+    Columns of categories, of inputs with a width above 1, stay as they are.
+    """
     median, spread = _heavy(X) if warp else (None, None)
     x_mean, x_sd = location_scale(_compress_tails(X, median, spread))
     (y_mean,), (y_sd,) = location_scale(y[:, None])
     if y_sd == 0.0:
         y_sd = abs(y_mean) or 1.0
     x_sd = np.where(x_sd == 0.0, 1.0, x_sd)
-    return Scaling(x_mean, x_sd, float(y_mean), float(y_sd), median, spread)
+    found = Scaling(x_mean, x_sd, float(y_mean), float(y_sd), median, spread)
+    return _with_categories(found, widths) if widths else found
+
+
+def _with_categories(scaling: Scaling, widths: Widths) -> Scaling:
+    """The scaling, with columns of categories as they are."""
+    of_category = by_column(widths, widths) > 1.0  # (d,)
+    spread = scaling.x_spread
+    return replace(
+        scaling,
+        x_mean=np.where(of_category, 0.0, scaling.x_mean),
+        x_sd=np.where(of_category, 1.0, scaling.x_sd),
+        x_spread=None if spread is None else np.where(of_category, 0.0, spread),
+        widths=np.array(widths, dtype=np.intp),
+    )
 
 
 def _heavy(X: Array) -> tuple[Array | None, Array | None]:

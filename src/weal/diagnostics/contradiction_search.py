@@ -24,6 +24,7 @@ from weal.core.extensions.contradiction_evidence import (
 from weal.core.extensions.model_selection import candidate_grid
 from weal.core.extensions.outliers.prior import Mask
 from weal.core.paper.kernels import Kernel
+from weal.model.parameters import columns_of_inputs
 from weal.model.training import TrainedEnsemble
 
 FEWEST_OF_GROUP, FEWEST_EQUAL = 3, 3  # labels of a group, rows of a run
@@ -260,7 +261,9 @@ def _kernels(trained: TrainedEnsemble) -> list[Kernel]:
     step = FINE if len(trained.all_labels) <= FINE_LABELS else COARSE
     order = np.argsort(-trained.ensemble.w, kind="stable").tolist()
     own = [trained.dictionary[m] for m in order if trained.ensemble.w[m] >= LEAST_WEIGHT]
-    return [*candidate_grid(trained.X.shape[1])[::step], *dict.fromkeys(own[:KERNELS])]
+    d = trained.X.shape[1]
+    grid = candidate_grid(d, columns_of_inputs(trained.setting, d))
+    return [*grid[::step], *dict.fromkeys(own[:KERNELS])]
 
 
 def sample_rows(X: Array, which: Mask, every: Mask) -> Rows:

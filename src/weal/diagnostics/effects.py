@@ -164,15 +164,21 @@ def length_scales(model: Model) -> Array:  # (M, d)
     d, all_inputs = model.n_features_in_, model.trained.X.shape[1:]  # with those of a source
     if not model.dictionary_:
         return np.ones((len(model.weights_), d))
-    return np.array([np.broadcast_to(k.length_scale, all_inputs)[:d] for k in model.dictionary_])
+    return np.array([k.column_scales(*all_inputs)[:d] for k in model.dictionary_])
 
 
 def input_importance(model: Model, names: Sequence[str]) -> dict[str, float]:
     """Importance of each input, the largest first; the sum is 1."""
-    each = 1.0 / length_scales(model)
+    each = 1.0 / (length_scales(model) * _columns_of_input(model))
     share = model.weights_ @ (each / each.sum(axis=1, keepdims=True))
     order = np.argsort(-share, kind="stable").tolist()
     return {names[i]: float(share[i]) for i in order}
+
+
+def _columns_of_input(model: Model) -> Array:  # (d,)
+    """For each column the number of columns of its input: the levels of a category share one."""
+    widths = model.scaling.widths
+    return np.ones(model.n_features_in_) if widths is None else np.repeat(widths, widths) * 1.0
 
 
 def column_importance(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:

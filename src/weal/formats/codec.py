@@ -66,15 +66,19 @@ def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
 
 
 def scaling_parts(scaling: Scaling) -> list[tuple[str, object]]:
-    """The numbers of a scaling by name; a source is no part of a file."""
+    """The numbers of a scaling by name; a source is no part of a file.
+
+    Without categories there are no widths, as in files of 0.2.
+    """
+    left_out = {"source", *(["widths"] if scaling.widths is None else [])}
     numbers = asdict(replace(scaling, source=None))
-    return [(name, part) for name, part in numbers.items() if name != "source"]
+    return [(name, part) for name, part in numbers.items() if name not in left_out]
 
 
 def value_to_json(value: object) -> Json:
     """A parameter as JSON; a random generator is None, since its seed is kept."""
     if isinstance(value, Kernel):
-        return {"Kernel": asdict(value)}
+        return {"Kernel": kernel_to_json(value)}
     if isinstance(value, Scaling):
         return {"Scaling": {name: np.asarray(part).tolist() for name, part in scaling_parts(value)}}
     if value is np.random or isinstance(value, np.random.RandomState):
@@ -100,6 +104,11 @@ def value_from_json(plain: Json) -> Json:
 
 def _list_to_array(part: Json) -> Json:
     return np.array(part) if isinstance(part, list) else part
+
+
+def kernel_to_json(kernel: Kernel) -> Header:
+    """The fields of a kernel; without categories it has no widths, as in files of 0.2."""
+    return {name: part for name, part in asdict(kernel).items() if name != "widths" or part}
 
 
 def kernel_from_json(plain: dict[str, Json]) -> Kernel:

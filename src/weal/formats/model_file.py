@@ -30,6 +30,7 @@ from weal.formats.codec import (
     Header,
     add_prefix,
     kernel_from_json,
+    kernel_to_json,
     value_from_json,
     value_to_json,
     with_prefix,
@@ -56,8 +57,8 @@ _ALL_LABELS = ArrayFields(
 )
 _SCALING = ArrayFields(
     Scaling,
-    {name: name for name in ("x_mean", "x_sd", "x_median", "x_spread")},
-    optional=frozenset({"x_median", "x_spread"}),
+    {name: name for name in ("x_mean", "x_sd", "x_median", "x_spread")} | {"widths": "x_widths"},
+    optional=frozenset({"x_median", "x_spread", "widths"}),
 )
 _FEATURES = ArrayFields(RandomFeatures, {"zeta": "zeta", "offset": "offset"}, frozenset({"offset"}))
 
@@ -187,11 +188,12 @@ def pack_experts(trained: TrainedEnsemble) -> tuple[Header, Arrays]:
     """Header and arrays of the selected experts, before the first label."""
     prior = trained.prior
     header = {
-        "dictionary": [asdict(kernel) for kernel in trained.dictionary],
+        "dictionary": [kernel_to_json(kernel) for kernel in trained.dictionary],
         "seed": trained.seed,
         "settled": trained.n_selection_labels,
         "bend": asdict(trained.warp),
         "embedding": trained.embedding.tag,
+        **({"widths": list(trained.setting.widths)} if trained.setting.widths else {}),
     }
     arrays = {
         "prior_log_w": prior.log_w,
@@ -205,7 +207,8 @@ def pack_experts(trained: TrainedEnsemble) -> tuple[Header, Arrays]:
 
 def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEnsemble:
     """The experts that `pack_experts` encoded, before the first label."""
-    setting = setting_of(params)
+    widths = tuple(int(width) for width in header.get("widths", ()))
+    setting = replace(setting_of(params), widths=widths)
     dictionary = tuple(kernel_from_json(plain) for plain in header["dictionary"])
     d = int(header["n_inputs"])
     scale = _MAGNITUDE_PRIORS[ConjugateMagnitude if "a0" in arrays else FixedMagnitude]

@@ -49,7 +49,7 @@ from weal.learner.tracked_points import (
 from weal.model import scaled_data, training
 from weal.model.class_model import pass_probability, slope_of
 from weal.model.model import Model, in_units
-from weal.model.parameters import Parameters
+from weal.model.parameters import Parameters, with_widths
 from weal.model.scaled_data import check_distance
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
@@ -126,9 +126,8 @@ def _experts(
         return training.without_labels(last.initial)
     by = scaled_data.scale_data(scale, *selection.labels)
     sure, label_zero = selection.trusted, scaled_data.label_zero(selection.scaling)
-    return training.select_experts(
-        parameters.setting, *by, parameters.seed, sure=sure, label_zero=label_zero
-    )
+    setting = with_widths(parameters.setting, scale)
+    return training.select_experts(setting, *by, parameters.seed, sure=sure, label_zero=label_zero)
 
 
 def update(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:

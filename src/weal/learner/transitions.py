@@ -169,7 +169,8 @@ def _first(view: QuantityView, labels: Labels) -> SelectionPoint:
     at, rows = pool.sample(view.settings.seed)
     labelled = np.isin(at, [pool.index[name] for name in labels.by_name])
     known = np.concatenate([X, rows[~labelled]])
-    scaling = view.parameters.scaling_of(known, y, labels.sure())
+    widths = None if pool.plan is None else pool.plan.widths
+    scaling = view.parameters.scaling_of(known, y, labels.sure(), widths)
     scaled_data.scale_data(scaling, X, y, noise)  # refuses what is too far away
     return SelectionPoint(scaling, (X, y, noise), len(y), len(y), trusted=labels.sure())
 

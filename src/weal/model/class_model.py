@@ -29,7 +29,7 @@ from weal.core.extensions.leave_one_out import LeftOutMixture, Which, left_out_m
 from weal.core.hashing import least_hashes
 from weal.model import scaled_data
 from weal.model.model import Model
-from weal.model.parameters import Parameters
+from weal.model.parameters import Parameters, with_widths
 from weal.model.training import TrainedEnsemble, begin
 
 LABEL_NOISE_SD = pass_fail.LABEL_NOISE_VARIANCE**0.5  # of labels +1 and -1
@@ -56,7 +56,7 @@ def fit(
     """
     scaling = parameters.scaling_of(X if X_known is None else X_known, y)
     scaled = scaled_data.scale_data(scaling, X, y, np.full(len(y), noise_sd))
-    trained = begin(parameters.setting, *scaled, parameters.seed)
+    trained = begin(with_widths(parameters.setting, scaling), *scaled, parameters.seed)
     return Model(trained, scaling, label_noise=noise_sd)
 
 

@@ -32,6 +32,7 @@ from weal.core.extensions.model_selection import ModelSelection
 from weal.core.extensions.outliers import decision, new_labels, prior
 from weal.core.extensions.outliers.prior import NO_OUTLIERS, OutlierReport
 from weal.core.hashing import least_hashes
+from weal.core.one_hot import Widths
 from weal.core.paper import marginal_likelihood
 from weal.core.paper.ensemble import Ensemble, normalise
 from weal.core.paper.fixed_magnitude import FixedMagnitude
@@ -40,13 +41,21 @@ from weal.core.scaling import location_scale
 from weal.model import expert_kind
 from weal.model.checks import check_fixed, check_prior_weights
 from weal.model.expert_kind import SelectedPrior, _correlations, _embedding
-from weal.model.parameters import ModelParameters, encoded_experts, given_magnitudes, kernels_of
+from weal.model.parameters import (
+    ModelParameters,
+    columns_of_inputs,
+    encoded_experts,
+    given_magnitudes,
+    kernels_of,
+)
 
 MIN_WARP_EVIDENCE_NATS = 10.0  # nats
 MIN_LABELS_FOR_WARP = 30  # labels from which "auto" may warp
 
 
-def choose_warp(mode: str | None, X: Array, y: Array, noise_var: Array) -> LabelWarp:
+def choose_warp(
+    mode: str | None, X: Array, y: Array, noise_var: Array, widths: Widths = ()
+) -> LabelWarp:
     """The warp of scaled labels y (t,) at X (t, d) with noise variances noise_var (t,)."""
     warp = (
         fit_warp(y)
@@ -56,14 +65,15 @@ def choose_warp(mode: str | None, X: Array, y: Array, noise_var: Array) -> Label
     if mode == "asinh" or not warp.spread:
         return warp
     known = (X, y, noise_var)
-    gain = _log_evidence(warp, *known) - _log_evidence(IDENTITY_WARP, *known)
+    gain = _log_evidence(warp, *known, widths) - _log_evidence(IDENTITY_WARP, *known, widths)
     return warp if gain > MIN_WARP_EVIDENCE_NATS else IDENTITY_WARP
 
 
-def _log_evidence(warp: LabelWarp, X: Array, y: Array, noise_var: Array) -> float:
+def _log_evidence(warp: LabelWarp, X: Array, y: Array, noise_var: Array, widths: Widths) -> float:
     """Log density of labels y (t,), up to a constant that both warps share."""
     z, noise = warp.labels(y), warp.variances(noise_var, y)
-    kernels, ratios = model_selection.candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
+    kernels = model_selection.candidate_grid(X.shape[1], widths)[::2]
+    ratios = NOISE_RATIO_GRID[::2]
     unit = float(np.var(z)) or 1.0
     each = log_evidence_grid(kernels, ratios, X, z / unit**0.5, noise / unit)[0]
     slope = float(warp.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
@@ -181,7 +191,10 @@ def _find_outliers(
         seen, noise = more.labels(z_rows[kept]), more.variances(noise_rows[kept], z_rows[kept])
         return _select_models(setting, x[kept], seen, noise, variance), variance
 
-    found = decision.find_outliers(x, z_rows, noise_rows, sure[rows], select_for, label_zero)
+    widths = columns_of_inputs(setting, X.shape[1])
+    found = decision.find_outliers(
+        x, z_rows, noise_rows, sure[rows], select_for, label_zero, widths
+    )
     outliers = found.outliers
     if elsewhere.any():
         known, every = (x, z_rows, noise_rows), (X, z, noise)
@@ -230,7 +243,8 @@ def select_warp(setting: ModelParameters, X: Array, y: Array, noise_var: Array) 
     """The warp of labels: by evidence if experts are selected, else as given."""
     mode = None if setting.warp == "auto" and not setting.adaptive else setting.warp
     rows = evidence_rows(X, y, noise_var)
-    return choose_warp(mode, X[rows], y[rows], noise_var[rows])
+    widths = columns_of_inputs(setting, X.shape[1])
+    return choose_warp(mode, X[rows], y[rows], noise_var[rows], widths)
 
 
 def _variance(y: Array) -> float:

@@ -11,6 +11,7 @@ from weal.core.arrays import Array
 from weal.core.constants import MAX_SDS_FOR_SCALING, NOISE_RATIO_GRID
 from weal.core.extensions import model_selection
 from weal.core.extensions.outliers import prior
+from weal.core.one_hot import Widths, find_widths
 from weal.core.paper import kernels
 from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
@@ -57,6 +58,8 @@ class ModelParameters:
     warp: str | None = "auto"
     outliers: bool = True
     model_version: str = MODEL_VERSION
+    # Columns of each input, from the scaling (`with_widths`): no parameter of the estimator.
+    widths: Widths = ()
 
     def __post_init__(self) -> None:
         check_kind(self.approximation)
@@ -102,6 +105,11 @@ class ModelParameters:
         return self.model_version == OLD_MODEL_VERSION
 
     @property
+    def groups_columns(self) -> bool:
+        """Whether the columns of a category are one input: only if the labels select experts."""
+        return self.adaptive and not self.is_of_0_2
+
+    @property
     def noise_variance_bounds(self) -> tuple[float, float]:
         """Bounds of the noise variance."""
         low, high = self.noise_bounds
@@ -120,10 +128,22 @@ def kernels_of(setting: ModelParameters, d: int) -> tuple[Kernel, ...]:
     if setting.kernels is not None:
         return check_dictionary(setting.kernels, d)
     return (
-        model_selection.candidate_grid(d)
+        model_selection.candidate_grid(d, columns_of_inputs(setting, d))
         if setting.integrates_magnitude
         else kernels.default_dictionary(d)
     )
+
+
+def with_widths(setting: ModelParameters, scaling: Scaling) -> ModelParameters:
+    """The parameters for inputs that are scaled so: categories are inputs of several columns."""
+    if scaling.widths is None or not setting.groups_columns:
+        return setting
+    return replace(setting, widths=tuple(scaling.widths.tolist()))
+
+
+def columns_of_inputs(setting: ModelParameters, d: int) -> Widths:
+    """Widths of d columns; those of a source come last and are inputs of their own."""
+    return setting.widths and setting.widths + (1,) * (d - sum(setting.widths))
 
 
 def encoded_experts(setting: ModelParameters, d: int) -> int:
@@ -149,7 +169,7 @@ def check(setting: ModelParameters, d: int) -> None:
         check_prior_weights(setting.prior_weights, M)
 
 
-_SETTING_NAMES = tuple(field.name for field in fields(ModelParameters))
+_SETTING_NAMES = tuple(field.name for field in fields(ModelParameters) if field.name != "widths")
 _OTHER_PARAMETERS = ("condition", "scaling", "random_state")
 
 
@@ -168,16 +188,24 @@ class Parameters:
         """Seed of the random features, drawn from random_state as scikit-learn does."""
         return int(np.random.RandomState(self.random_state).randint(2**31 - 1))
 
-    def scaling_of(self, X: Array, y: Array, sure: Array | None = None) -> Scaling:
+    def scaling_of(
+        self, X: Array, y: Array, sure: Array | None = None, widths: Widths | None = None
+    ) -> Scaling:
         """The given scaling, or the scaling of inputs X (N, d) and labels y (t,).
 
         Where labels may be wrong, those far from all others have no say unless they are `sure`.
+        `widths` are the columns of each input; None: as X shows them (`core.one_hot.find_widths`).
+        Categories are inputs of several columns only for experts that the labels select.
         """
         if self.setting.finds_outliers:
             known = np.zeros(len(y)) if sure is None else sure
             y = y[~prior.gross_outliers(y, known, MAX_SDS_FOR_SCALING)]
         encoded = self.setting.approximation == "encoded"
-        found = scaled_data.find_scaling(X, y, self.scaling, self.condition, encoded)
+        if not self.setting.groups_columns:
+            widths = ()
+        elif widths is None:
+            widths = find_widths(X)
+        found = scaled_data.find_scaling(X, y, self.scaling, self.condition, encoded, widths)
         return found if self.scales_labels else replace(found, y_mean=0.0, y_sd=1.0)
 
     def to_dict(self) -> dict[str, Any]:

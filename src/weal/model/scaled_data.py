@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from weal.core import scaling
 from weal.core.arrays import Array
+from weal.core.one_hot import Widths
 from weal.core.scaling import Scaling
 from weal.model.checks import MAX_ABS_VALUE, _check_input_warp
 
@@ -27,7 +28,23 @@ def check_scaling(scaling: Scaling | None, d: int) -> Scaling | None:
         )
     if scaling.x_median is not None or scaling.x_spread is not None:
         _check_input_warp(scaling, d)
+    if scaling.widths is not None:
+        _check_widths(scaling.widths, d)
     return scaling
+
+
+def _check_widths(widths: NDArray[np.intp], d: int) -> None:
+    """Refuse numbers of columns that are not whole, or do not add up to d."""
+    found = np.asarray(widths)
+    if found.ndim != 1 or not np.issubdtype(found.dtype, np.integer) or (found < 1).any():
+        raise ValueError(
+            "widths of a scaling must be whole numbers of columns, one for each input; "
+            f"got {widths!r}"
+        )
+    if found.sum() != d:
+        raise ValueError(
+            f"widths of a scaling must add up to the {d} columns of X; they add up to {found.sum()}"
+        )
 
 
 def check_distance(name: str, scaled: Array) -> Array:
@@ -53,13 +70,18 @@ def check_sample_noise(sample_noise: ArrayLike | None, t: int) -> Array:
     return np.broadcast_to(sd, (t,)).copy()
 
 
-def find_scaling(X: Array, y: Array, given: Scaling | None, warp: bool, encoded: bool) -> Scaling:
-    """The given scaling, or that of inputs X (N, d), unless encoded, and labels y (t,)."""
+def find_scaling(
+    X: Array, y: Array, given: Scaling | None, warp: bool, encoded: bool, widths: Widths = ()
+) -> Scaling:
+    """The given scaling, or that of inputs X (N, d), unless encoded, and labels y (t,).
+
+    `widths` are the columns of each input, where some are categories.
+    """
     d = X.shape[1]
     fixed = check_scaling(given, d)
     if fixed is not None:
         return fixed
-    found = scaling.from_data(X, y, warp and not encoded)
+    found = scaling.from_data(X, y, warp and not encoded, widths)
     return replace(found, x_mean=np.zeros(d), x_sd=np.ones(d)) if encoded else found
 
 

@@ -73,6 +73,20 @@ class TablePlan:
         return [name for column in self.columns for name in column.inputs]
 
     @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of columns of each input of a model: the levels of a category are one input.
+
+        Empty where there is no category of two or more levels, a gap counted as one.
+        """
+        each = [
+            (len(column.inputs),) if column.kind == "category" else (1,) * len(column.inputs)
+            for column in self.columns
+            if column.inputs
+        ]
+        found = tuple(width for widths in each for width in widths)
+        return found if max(found, default=1) > 1 else ()
+
+    @property
     def units(self) -> dict[str, str]:
         """The units of columns of numbers, where there are some."""
         return {column.name: column.unit for column in self.columns if column.unit}

@@ -131,4 +131,9 @@ def _matern52(a: Array) -> Array:
     return np.asarray((1.0 + a + a * a / 3.0) * np.exp(-a))
 
 
-register_family(ANOVA, correlation)
+def _by_input(distances: Iterable[Array], s: float, d: int) -> Array:
+    """Correlations from squared distances by input, over the squared lengthscales."""
+    return combine_inputs((_matern52(np.sqrt(5.0 * r2)) for r2 in distances), s, d)
+
+
+register_family(ANOVA, correlation, _by_input)

@@ -30,7 +30,7 @@ sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_ii)).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +63,7 @@ from weal.core.extensions import anova_kernel, integrated_evidence
 from weal.core.extensions.anova_kernel import ANOVA
 from weal.core.extensions.integrated_evidence import log_evidence, magnitude_posterior
 from weal.core.extensions.label_noise import even_sample
+from weal.core.one_hot import matrix_distances, pair_distances
 from weal.core.paper.kernels import FAMILIES, Kernel
 
 WIDE = 100  # inputs from which formulas for many are used; the last digits of others stay
@@ -102,8 +103,10 @@ class KernelParameters:
         """The kernel with these parameters."""
         family, offset = self.like.family, self.like.offset
         if family == ANOVA:
-            return Kernel(family, tuple(np.exp(p[:-1]).tolist()), float(np.exp(p[-1])), offset)
-        return Kernel(family, tuple(np.exp(p).tolist()), self.like.alpha, offset)
+            ell, alpha = tuple(np.exp(p[:-1]).tolist()), float(np.exp(p[-1]))
+        else:
+            ell, alpha = tuple(np.exp(p).tolist()), self.like.alpha
+        return Kernel(family, ell, alpha, offset, self.like.widths)
 
     def place(self, kernel: Kernel) -> Array:
         """The parameters (P,) of a kernel of this family; a single lengthscale is repeated."""
@@ -114,7 +117,11 @@ class KernelParameters:
 
 
 def kernel_parameters(like: Kernel, d: int) -> KernelParameters:
-    """The parameters of a kernel's family on d inputs, with their prior."""
+    """The parameters of a kernel's family on d inputs, with their prior.
+
+    The columns of a category (`core.one_hot`) are one input: d is the length of `like.widths`
+    where that is given.
+    """
     is_anova = like.family == ANOVA
     level = np.log(ANOVA_LENGTH) if is_anova else np.log(LEVEL_LENGTH) + 0.5 * np.log(d)
     precision, log_norm = _lengths_prior(d, is_anova) if d > WIDE else _prior(d, is_anova)
@@ -174,7 +181,8 @@ class EvidenceFit:
     def of(cls, shape: KernelParameters, X: Array, y: Array, noise_var: Array) -> "EvidenceFit":
         """The fit of a kernel family to labels y (t,) at X (t, d)."""
         pairs = np.tril_indices(len(y), -1)
-        return cls(shape, (X[pairs[0]] - X[pairs[1]]).T ** 2, pairs, y, noise_var)
+        D2 = pair_distances(X, pairs, shape.like.widths)
+        return cls(shape, D2, pairs, y, noise_var)
 
     def evidence(self, p: Array) -> tuple[float, float]:
         """L and b at p (P,); L is -IMPOSSIBLE where C is singular."""
@@ -241,7 +249,7 @@ class EvidencePeak:
 
 def fit(start: Kernel, noise: float, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
     """The maximum of the evidence, searched from a kernel and a noise ratio."""
-    shape = kernel_parameters(start, X.shape[1])
+    shape = kernel_parameters(start, start.n_inputs(X.shape[1]))
     problem = EvidenceFit.of(shape, X, y, noise_var)
     low, high = (
         np.append(ends, np.log(ratio))
@@ -280,10 +288,10 @@ def forward(kernel: Kernel, X: Array, y: Array, noise_var: Array) -> Kernel:
     where there are more.
     """
     X, y, noise_var = even_sample(FORWARD_LABELS, X, y, noise_var)
-    d = X.shape[1]
+    d = kernel.n_inputs(X.shape[1])
     on, off = 1.0 / SHORT_LENGTH**2, 1.0 / (d * LONG_LENGTH**2)
     inverse = np.full(d, off)  # 1 / l^2
-    D2 = (X.T[:, :, None] - X.T[:, None, :]) ** 2  # (d, t, t)
+    D2 = matrix_distances(X, kernel.widths)  # (d, t, t)
     r2 = off * D2.sum(axis=0)
     height = _height(r2, kernel, y, noise_var)
     for _ in range(d):
@@ -293,7 +301,7 @@ def forward(kernel: Kernel, X: Array, y: Array, noise_var: Array) -> Kernel:
             break
         height, inverse[best] = heights[best], on
         r2 = r2 + (on - off) * D2[best]
-    return Kernel(kernel.family, tuple((inverse**-0.5).tolist()), kernel.alpha, kernel.offset)
+    return replace(kernel, length_scale=tuple((inverse**-0.5).tolist()))
 
 
 def _heights(

@@ -67,7 +67,7 @@ def expected_units(varied: Sequence[float], ratios: Sequence[float]) -> Array:
 
 def prior_variance_of_difference(kernel: Kernel, d: int) -> float:
     """Half the prior variance of f(x) - f(x') over the magnitude, at the rms distance of points."""
-    plain = replace(kernel, offset=0.0)
+    plain, d = replace(kernel, offset=0.0, widths=()), kernel.n_inputs(d)
     return 1.0 - float(correlation(plain, np.zeros((1, d)), np.full((1, d), 2.0**0.5))[0, 0])
 
 

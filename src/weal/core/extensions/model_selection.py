@@ -70,6 +70,7 @@ from weal.core.extensions.integrated_evidence import (
     magnitude_posterior,
 )
 from weal.core.extensions.label_noise import prior_height, units
+from weal.core.one_hot import Widths
 from weal.core.paper.ensemble import normalise
 from weal.core.paper.kernels import Kernel, dictionary
 
@@ -127,10 +128,11 @@ class ModelSelection:
     fitted: float  # posterior of the classes with one lengthscale for each input
 
 
-def candidate_grid(d: int) -> tuple[Kernel, ...]:
-    """The kernels of the grid for d inputs."""
-    plain = dictionary(GRID_FAMILIES, [length * d**0.5 for length in GRID_LENGTHS])
-    return tuple(Kernel(k.family, k.length_scale, k.alpha, OFFSET_VARIANCE) for k in plain)
+def candidate_grid(d: int, widths: Widths = ()) -> tuple[Kernel, ...]:
+    """The kernels of the grid for d columns, which are inputs of these widths (`core.one_hot`)."""
+    G = len(widths) or d
+    plain = dictionary(GRID_FAMILIES, [length * G**0.5 for length in GRID_LENGTHS])
+    return tuple(Kernel(k.family, k.length_scale, k.alpha, OFFSET_VARIANCE, widths) for k in plain)
 
 
 def select_models(
@@ -151,13 +153,15 @@ def select_models(
     parts = [CandidateModels(models, evidence.ravel(), unit.ravel(), on_grid.ravel())]
     shares = [1.0 / len(kernels)]
     if relevance and len(y) >= MIN_LABELS_FOR_ARD:
-        anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (X.shape[1] - 1) if additive else 0.0
+        d, widths = kernels[0].n_inputs(X.shape[1]), kernels[0].widths
+        anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (d - 1) if additive else 0.0
         peaks = _peaks(kernels, ratios, on_grid, X, y, noise_var)
         shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(kernels)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
         parts.append(_concat_candidates([_entries(peak, X, y, noise_var) for peak in peaks]))
         if anova_share:
-            start = (Kernel(ANOVA, ANOVA_START, X.shape[1] ** -0.5, OFFSET_VARIANCE), ANOVA_RATIO)
+            anova = Kernel(ANOVA, ANOVA_START, d**-0.5, OFFSET_VARIANCE, widths)
+            start = (anova, ANOVA_RATIO)
             parts.append(_entries(_fit_peak(start, X, y, noise_var), X, y, noise_var))
             shares.append(anova_share)
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
@@ -235,7 +239,7 @@ def _peaks(
         rows = [n for n, kernel in enumerate(kernels) if kernel.family == family]
         n, r = np.unravel_index(int(np.argmax(on_grid[rows])), on_grid[rows].shape)
         starts = [(kernels[rows[int(n)]], float(ratios[int(r)]))]
-        if X.shape[1] >= MANY_INPUTS:
+        if kernels[0].n_inputs(X.shape[1]) >= MANY_INPUTS:
             starts.append((forward(kernels[rows[0]], X, y, noise_var), FORWARD_RATIO))
         found = [_fit_peak(start, X, y, noise_var) for start in starts]
         peaks.append(max(found, key=lambda peak: peak.log_z))
@@ -319,8 +323,7 @@ def _likeliest(
     """The likeliest start of a fit: a selected kernel or a longer one, with its noise or more."""
     ell = np.asarray(kernel.length_scale)
     longer = [
-        Kernel(kernel.family, (factor * ell).tolist(), kernel.alpha, kernel.offset)
-        for factor in LENGTH_SCALE_FACTORS
+        replace(kernel, length_scale=(factor * ell).tolist()) for factor in LENGTH_SCALE_FACTORS
     ]
     ratios = [noise, *(ratio for ratio in NOISE_RATIO_STARTS if ratio > noise)]
     evidence, _ = log_evidence_grid(longer, ratios, X, y, noise_var)
@@ -335,6 +338,6 @@ def _starts(found: ModelSelection) -> list[tuple[Kernel, float]]:
     for kernel, lam in zip(found.kernels, found.noise.tolist(), strict=True):
         starts.setdefault(kernel.family, (kernel, lam))
     for family in GRID_FAMILIES if first.family in GRID_FAMILIES else ():
-        other = Kernel(family, first.length_scale, first.alpha, first.offset)
+        other = replace(first, family=family)
         starts.setdefault(family, (other, noise))
     return list(starts.values())

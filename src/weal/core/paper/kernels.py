@@ -33,6 +33,7 @@ import numpy as np
 
 from weal.core.arrays import Array
 from weal.core.distances import squared_distances
+from weal.core.one_hot import Widths, by_column, input_distances
 
 LEAST_DISTANCE = 1e-300  # squared
 Draw = Callable[[np.random.Generator, int, float], Array]
@@ -112,11 +113,24 @@ FAMILIES = {
 # divided by their lengthscales, at an alpha. Modules beyond the paper add theirs
 # (`register_family`), which `weal.core` imports; they have no random features.
 PAIRWISE_FAMILIES: dict[str, Callable[[Array, Array, float], Array]] = {}
+# Those of them that can be computed from squared distances (N, N') by input, over the squared
+# lengthscales, at an alpha and a number of inputs: for categories (`core.one_hot`).
+FAMILIES_BY_INPUT: dict[str, Callable[[Iterable[Array], float, int], Array]] = {}
 
 
-def register_family(name: str, function: Callable[[Array, Array, float], Array]) -> None:
-    """Make `function(X, Y, alpha)` the correlation of kernels of that family."""
+def register_family(
+    name: str,
+    function: Callable[[Array, Array, float], Array],
+    by_input: Callable[[Iterable[Array], float, int], Array] | None = None,
+) -> None:
+    """Make `function(X, Y, alpha)` the correlation of kernels of that family.
+
+    `by_input(distances, alpha, n_inputs)` is the same from squared distances by input; without it
+    the columns of a category are inputs of their own.
+    """
     PAIRWISE_FAMILIES[name] = function
+    if by_input is not None:
+        FAMILIES_BY_INPUT[name] = by_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +149,10 @@ class Kernel:
     offset : float
         The variance, in units of the magnitude, of an unknown constant added to the function:
         labels then need no centring, however few there are.
+    widths : tuple of int
+        The number of columns of each input: 1 for a number, and for a category, whose columns are
+        0 and 1, the number of its levels. There is one lengthscale for each input then. Empty:
+        every column is an input.
 
     Raises
     ------
@@ -154,6 +172,7 @@ class Kernel:
     length_scale: float | tuple[float, ...] = 1.0
     alpha: float = 1.0
     offset: float = 0.0
+    widths: Widths = ()
 
     def __post_init__(self) -> None:
         if self.family not in (*FAMILIES, *PAIRWISE_FAMILIES):
@@ -169,33 +188,67 @@ class Kernel:
             raise ValueError(f"alpha must be a positive number; got {self.alpha!r}")
         if not (np.isfinite(self.offset) and self.offset >= 0):
             raise ValueError(f"offset must be a number of at least 0; got {self.offset!r}")
+        if self.widths and (min(self.widths) < 1 or scales.shape not in ((), (len(self.widths),))):
+            raise ValueError(
+                "widths must be the number of columns of each input, and length_scale one number "
+                f"or one for each input; got {self.widths!r} and {self.length_scale!r}"
+            )
         plain = float(scales) if scales.ndim == 0 else tuple(scales.tolist())
         object.__setattr__(self, "length_scale", plain)
         object.__setattr__(self, "alpha", float(self.alpha))
         object.__setattr__(self, "offset", float(self.offset))
+        object.__setattr__(self, "widths", tuple(int(width) for width in self.widths))
 
     @property
     def variance(self) -> float:
         """Prior variance of a point: 1 plus the variance of the offset."""
         return 1.0 + self.offset
 
+    def n_inputs(self, d: int) -> int:
+        """Number of inputs of d columns: of lengthscales, where there is one for each."""
+        return len(self.widths) or d
+
+    def column_scales(self, d: int) -> Array:  # (d,)
+        """The lengthscale of each of d columns."""
+        if self.widths:
+            return by_column(self.length_scale, self.widths)
+        return np.broadcast_to(np.asarray(self.length_scale, dtype=np.float64), (d,))
+
     def __repr__(self) -> str:
         scale = self.length_scale
         text = f"{scale:g}" if isinstance(scale, float) else f"({', '.join(f'{s}' for s in scale)})"
         tail = f", alpha={self.alpha}" if self.family in ("rq", *PAIRWISE_FAMILIES) else ""
         tail += f", offset={self.offset:g}" if self.offset else ""
+        tail += f", widths={self.widths}" if self.widths else ""
         return f"Kernel({self.family!r}, {text}{tail})"
 
 
 def correlation(kernel: Kernel, X: Array, Y: Array) -> Array:
     """Correlations (N, N') of the rows of X (N, d) and Y (N', d)."""
     ell = np.asarray(kernel.length_scale)
-    if kernel.family in PAIRWISE_FAMILIES:
+    if kernel.widths:
+        k = _with_categories(kernel, X, Y)
+    elif kernel.family in PAIRWISE_FAMILIES:
         k = PAIRWISE_FAMILIES[kernel.family](X / ell, Y / ell, kernel.alpha)
     else:
         r2 = squared_distances(X / ell, Y / ell)
         k = FAMILIES[kernel.family].correlation(r2, kernel.alpha)
     return k + kernel.offset if kernel.offset else k
+
+
+def _with_categories(kernel: Kernel, X: Array, Y: Array) -> Array:
+    """Correlations (N, N') by input, without the offset, where some inputs are categories."""
+    family, G = kernel.family, len(kernel.widths)
+    if family in PAIRWISE_FAMILIES and family not in FAMILIES_BY_INPUT:
+        ell = kernel.column_scales(X.shape[1])
+        return PAIRWISE_FAMILIES[family](X / ell, Y / ell, kernel.alpha)
+    scales = np.broadcast_to(kernel.length_scale, (G,)).tolist()
+    each = (
+        D2 / ell**2 for D2, ell in zip(input_distances(X, Y, kernel.widths), scales, strict=True)
+    )
+    if family in FAMILIES_BY_INPUT:
+        return FAMILIES_BY_INPUT[family](each, kernel.alpha, G)
+    return FAMILIES[family].correlation(sum(each, np.zeros((len(X), len(Y)))), kernel.alpha)
 
 
 def dictionary(families: Iterable[str], length_scales: Iterable[float]) -> tuple[Kernel, ...]:

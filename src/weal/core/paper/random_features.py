@@ -29,7 +29,7 @@ def spectral_draw(
         )
     normal = _orthogonal_normal if orthogonal else _independent_normal
     h = FAMILIES[kernel.family].mixing(rng, D, kernel.alpha)  # (D,)
-    ell = np.asarray(kernel.length_scale, dtype=np.float64)
+    ell = kernel.column_scales(d)
     return normal(rng, D, d) * np.sqrt(h)[:, None] / ell  # [1, eq:bochner]
 
 

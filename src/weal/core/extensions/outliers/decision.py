@@ -68,6 +68,7 @@ from weal.core.extensions.outliers.prior import (
     gross_outliers,
     spread,
 )
+from weal.core.one_hot import Widths
 
 # nats by which the grid may speak against outliers that fitted experts decide on
 MAX_GRID_DEFICIT_NATS = 4.0
@@ -98,12 +99,13 @@ def find_outliers(
     sure: Array,
     select: SelectModels,
     label_zero: float = np.nan,
+    widths: Widths = (),
 ) -> OutlierDecision:
     """Find the outliers among labels y (t,) at X (t, d), and select experts with the others.
 
     `noise_var` (t,) has known noise variances; labels that are `sure` (t,) are no outliers.
     `zero` is where the zero of the labels is as they were told, if that is known
-    (`slips_and_swaps`).
+    (`slips_and_swaps`). `widths` are the columns of each input (`core.one_hot`).
     """
     t = len(y)
     everyone = np.zeros(t, dtype=np.bool_)
@@ -114,7 +116,8 @@ def find_outliers(
     far = gross_outliers(y, sure)
     alone = beyond_all_others(y, sure) & ~far.any()
     far |= alone
-    case = LabelSet(X, y, noise_var, sure, OutlierPrior(median, s, *_range(y[~far])), label_zero)
+    anything = OutlierPrior(median, s, *_range(y[~far]))
+    case = LabelSet(X, y, noise_var, sure, anything, label_zero, widths)
     none = case.include(selection, variance, everyone)
     odds = np.where(sure > 0, -np.inf, case.odds(none, variance))
     no_outliers = OutlierDecision(
@@ -142,6 +145,7 @@ class LabelSet:
     sure: Array  # (t,)
     prior: OutlierPrior
     label_zero: float = np.nan  # of the labels as they were told
+    widths: Widths = ()  # of the inputs
 
     @property
     def penalties(self) -> Array:  # (t,)
@@ -180,7 +184,8 @@ class LabelSet:
         None if the penalised evidence is far below the evidence of all labels.
         """
         variance = float(np.var(self.y[~far])) or 1.0
-        kernels, ratios = candidate_grid(self.X.shape[1])[::2], NOISE_RATIO_GRID[3:]
+        kernels = candidate_grid(self.X.shape[1], self.widths)[::2]
+        ratios = NOISE_RATIO_GRID[3:]
         models = [(kernel, ratio, 1.0) for kernel in kernels for ratio in ratios]
         y, noise_var = self.y / np.sqrt(variance), self.noise_var / variance
         even = np.full(len(models), -np.log(len(models)))
@@ -212,7 +217,7 @@ class LabelSet:
         X, y, noise_var, sure = (
             part[order] for part in (self.X, self.y, self.noise_var, self.sure)
         )
-        sorted_case = LabelSet(X, y, noise_var, sure, self.prior, self.label_zero)
+        sorted_case = LabelSet(X, y, noise_var, sure, self.prior, self.label_zero, self.widths)
         wrong = sorted_case.on_grid(far[order])[back]
         best = self.alternative(wrong, select) if wrong.any() else None
         now, variance = (none, no_outliers.variance) if best is None else (best.now, best.variance)
@@ -302,7 +307,8 @@ class LabelSet:
             return -np.inf
         z, noise = warp.labels(y), warp.variances(noise_var, y)
         unit = float(np.var(z)) or 1.0
-        kernels, ratios = candidate_grid(X.shape[1])[::2], NOISE_RATIO_GRID[::2]
+        kernels = candidate_grid(X.shape[1], self.widths)[::2]
+        ratios = NOISE_RATIO_GRID[::2]
         log_p = log_evidence_grid(kernels, ratios, X, z / unit**0.5, noise / unit)[0]
         slope = float(warp.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(unit))
         return float(logsumexp(log_p)) - float(np.log(log_p.size)) + slope
@@ -324,7 +330,14 @@ class LabelSet:
         """Log evidence of some of the labels under the selected experts, in units of y."""
         y, right = self.y[kept], np.zeros(int(kept.sum()), dtype=np.bool_)
         noise = warp.variances(self.noise_var[kept], y)
-        seen = LabelSet(self.X[kept], warp.labels(y), noise, self.sure[kept], self.prior)
+        seen = replace(
+            self,
+            X=self.X[kept],
+            y=warp.labels(y),
+            noise_var=noise,
+            sure=self.sure[kept],
+            label_zero=np.nan,
+        )
         slope = float(warp.log_slope(y).sum()) - 0.5 * len(y) * float(np.log(variance))
         return seen.include(selection, variance, right).log_z() + slope
 
