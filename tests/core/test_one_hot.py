@@ -85,7 +85,8 @@ def test_new_levels_are_as_far_from_all_levels_on_both_ways():
     np.testing.assert_allclose(
         correlation(kernel, between, between)[:6, :6], correlation(kernel, A, A), atol=1e-12
     )
-    assert level_codes(A).tolist() == [0, 1, 2, 3, 4, -1] and level_codes(between) is None
+    assert level_codes(A).tolist() == [0, 1, 2, 3, 4, -1]
+    assert level_codes(between) is None
     assert level_codes(np.array([[1.0, 1.0]])) is None
     assert level_codes(np.array([[1.0, -0.5], [0.0, 1.0]])) is None
 
@@ -137,7 +138,8 @@ def test_the_slope_of_the_evidence_is_that_of_finite_differences(family):
     shape = kernel_parameters(kernel, 4)
     problem = EvidenceFit.of(shape, X, y, np.zeros(20))
     p = np.append(shape.place(kernel), np.log(0.1))
-    assert shape.kernel(p[:-1]).widths == WIDTHS and len(p) == 5 + (family == "anova")
+    assert shape.kernel(p[:-1]).widths == WIDTHS
+    assert len(p) == 5 + (family == "anova")
     _, slope = problem.loss(p)
     for n, step in enumerate(1e-6 * np.eye(len(p))):
         rise = (problem.loss(p + step)[0] - problem.loss(p - step)[0]) / 2e-6
@@ -151,7 +153,8 @@ def test_a_category_of_500_levels_has_one_lengthscale():
     y = np.sin(X[:, -1])
     kernel = Kernel("rbf", 1.0, 1.0, 10.0, (500, 1))
     peak = fit(kernel, 1e-2, X, y, np.zeros(40))
-    assert len(peak.kernel.length_scale) == 2 and peak.H.shape == (3, 3)
+    assert len(peak.kernel.length_scale) == 2
+    assert peak.H.shape == (3, 3)
     assert len(forward(kernel, X, y, np.zeros(40)).length_scale) == 2
 
 

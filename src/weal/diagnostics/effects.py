@@ -178,7 +178,9 @@ def input_importance(model: Model, names: Sequence[str]) -> dict[str, float]:
 def _columns_of_input(model: Model) -> Array:  # (d,)
     """For each column the number of columns of its input: the levels of a category share one."""
     widths = model.scaling.widths
-    return np.ones(model.n_features_in_) if widths is None else np.repeat(widths, widths) * 1.0
+    if widths is None:
+        return np.ones(model.n_features_in_)
+    return np.repeat(widths, widths).astype(np.float64)
 
 
 def column_importance(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
