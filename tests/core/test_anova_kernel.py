@@ -11,12 +11,8 @@ from weal.core.constants import NOISE_RATIO_GRID, POSTERIOR_POINT_PAIRS
 from weal.core.extensions import anova_kernel
 from weal.core.extensions.ard import fit
 from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
-from weal.core.extensions.model_selection import (
-    candidate_grid,
-    directions,
-    posterior_points,
-    select_models,
-)
+from weal.core.extensions.model_selection import candidate_grid, select_models
+from weal.core.extensions.posterior_points import directions, posterior_points
 from weal.core.paper.kernels import correlation
 from weal.core.paper.random_features import spectral_draw
 

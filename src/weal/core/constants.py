@@ -30,7 +30,7 @@ OFFSET_VARIANCE = 10.0
 FITTED_SHARE = 0.15
 ANOVA_SHARE = 0.15
 POSTERIOR_POINT_PAIRS = (
-    3  # pairs of experts that represent a peak (`weal.core.extensions.model_selection`)
+    3  # pairs of experts that represent a peak (`weal.core.extensions.posterior_points`)
 )
 MIN_LABELS_FOR_ARD = 4  # labels from which there are such
 # Selected experts: the least posterior, and the largest number.

@@ -7,7 +7,8 @@ inducing_gp           experts on inducing points, chosen by pivoted Cholesky
 embeddings            inputs in the form that a kind of expert works on
 label_noise           noise that is stated in label units
 ard                   one lengthscale for each input, fitted by evidence, with priors
-model_selection       the experts with non-negligible posterior probability, and posterior points
+posterior_points      experts that represent a peak of the evidence
+model_selection       the experts with non-negligible posterior probability
 label_warp            labels with long tails, warped
 mixture_quantiles     quantiles of the mixture at many points
 outliers              labels that may be wrong

@@ -9,18 +9,8 @@ classes of candidates have prior probabilities:
     grid                   the remainder, evenly over the kernels
 
 All share one prior of the noise ratio (`ard.noise_prior`), or a class would gain or lose by the
-noise of the labels. Evidence, Laplace's for fitted kernels, gives posterior probabilities.
-
-Posterior points. Labels leave lengthscales and noise uncertain, and one expert at the peak would
-have too narrow intervals. Laplace's approximation N(p*, H^-1), H = R R' (`ard`), is represented by
-pairs of points,
-
-    p* +- sqrt(P) R^-T q_j        q_j orthonormal, the same for every set of labels
-
-with the mean and, with all P pairs, the covariance of the approximation (spherical cubature rule);
-with fewer pairs, POSTERIOR_POINT_PAIRS at most, each point is a typical draw.
-[2] Arasaratnam, Haykin: Cubature Kalman filters, 2009. The weight of a point is exp(L + log prior)
-over the density of the normal, limited to MAX_LOG_OVERWEIGHT. Parameters on a bound stay there.
+noise of the labels. Evidence, Laplace's for fitted kernels, gives posterior probabilities;
+posterior points represent each peak (`posterior_points`).
 
 Selected are experts with a posterior of MIN_MODEL_POSTERIOR or more, MAX_EXPERTS at most, and
 always the best of every class with that much. They get the posterior of dropped experts of their
@@ -37,8 +27,6 @@ fit starts from the likeliest of several longer lengthscales and larger noises.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,62 +47,21 @@ from weal.core.constants import (
     MIN_LABELS_FOR_ARD,
     MIN_MODEL_POSTERIOR,
     OFFSET_VARIANCE,
-    POSTERIOR_POINT_PAIRS,
-    SOUGHT_RATIOS,
 )
 from weal.core.extensions.anova_kernel import ANOVA
-from weal.core.extensions.ard import LEAST_CURVATURE, EvidencePeak, fit, forward, noise_prior
-from weal.core.extensions.integrated_evidence import (
-    evidence_constant,
-    log_evidence_grid,
-    magnitude_posterior,
-)
+from weal.core.extensions.ard import EvidencePeak, fit, forward, noise_prior
+from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
 from weal.core.extensions.label_noise import prior_height, units
+from weal.core.extensions.posterior_points import (
+    CandidateModel,
+    CandidateModels,
+    concat_candidates,
+    point_candidates,
+    prior_correction,
+)
 from weal.core.one_hot import Widths
 from weal.core.paper.ensemble import normalise
 from weal.core.paper.kernels import Kernel, dictionary
-
-MAX_LOG_OVERWEIGHT = 2.0  # log of what a point may count more than the approximation says
-MAX_LOG_UNDERWEIGHT = 700.0  # log of what it may count less, that none is left without any
-LOG_ENDS = tuple(np.log(SOUGHT_RATIOS))
-
-
-def posterior_points(peak: EvidencePeak) -> tuple[Array, Array, Array, Array]:
-    """Quadrature points (n, P) of a peak, their log weights (n,), and L and b (n,) there."""
-    free = peak.slope == 0.0
-    away = np.zeros((1, len(peak.p)))  # of the peak
-    z = np.zeros((1, int(free.sum())))
-    if free.any():
-        z = directions(int(free.sum()))
-        away = np.zeros((len(z), len(peak.p)))
-        away[:, free] = np.linalg.solve(_root(peak.H[np.ix_(free, free)]).T, z.T).T
-    problem, shape = peak.fit, peak.fit.shape
-    points = peak.p + away
-    points[:, :-1] = np.clip(points[:, :-1], shape.low, shape.high)
-    points[:, -1] = np.clip(points[:, -1], *LOG_ENDS)
-    L, b = np.transpose([problem.evidence(p) for p in points])
-    prior = np.array([problem.log_prior(p)[0] for p in points])
-    ratio = L + prior - peak.height + 0.5 * (z * z).sum(axis=1)
-    return points, normalise(np.clip(ratio, -MAX_LOG_UNDERWEIGHT, MAX_LOG_OVERWEIGHT)), L, b
-
-
-@lru_cache(maxsize=8)
-def directions(P: int) -> Array:
-    """Antithetic points (n, P) around 0 at distance sqrt(P); the same in every run."""
-    Q = np.linalg.qr(np.random.default_rng(P).standard_normal((P, P))).Q
-    half = P**0.5 * Q[: min(P, POSTERIOR_POINT_PAIRS)]
-    found = np.concatenate([half, -half])
-    found.flags.writeable = False
-    return found
-
-
-def _root(H: Array) -> Array:
-    """Root R of H, R R' = H; no direction is wider than the prior of log lam."""
-    curvature, Q = np.linalg.eigh(H)
-    return np.linalg.cholesky((Q * np.maximum(curvature, LEAST_CURVATURE)) @ Q.T)
-
-
-CandidateModel = tuple[Kernel, float]  # a candidate expert: kernel and noise ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +95,7 @@ def select_models(
     if not np.isfinite(noise_var).all():
         raise ValueError("a noise variance is not finite; remove labels with infinite noise")
     evidence, unit = log_evidence_grid(kernels, ratios, X, y, noise_var)  # (kernels, ratios)
-    on_grid = evidence - _prior_correction(unit, noise_var) + _noise_shares(ratios, noise_var)
+    on_grid = evidence - prior_correction(unit, noise_var) + _noise_shares(ratios, noise_var)
     models = [(kernel, ratio) for kernel in kernels for ratio in ratios]
     parts = [CandidateModels(models, evidence.ravel(), unit.ravel(), on_grid.ravel())]
     shares = [1.0 / len(kernels)]
@@ -158,31 +105,15 @@ def select_models(
         peaks = _peaks(kernels, ratios, on_grid, X, y, noise_var)
         shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(kernels)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
-        parts.append(_concat_candidates([_entries(peak, X, y, noise_var) for peak in peaks]))
+        parts.append(concat_candidates([point_candidates(peak, X, y, noise_var) for peak in peaks]))
         if anova_share:
             anova = Kernel(ANOVA, ANOVA_START, d**-0.5, OFFSET_VARIANCE, widths)
             start = (anova, ANOVA_RATIO)
-            parts.append(_entries(_fit_peak(start, X, y, noise_var), X, y, noise_var))
+            parts.append(point_candidates(_fit_peak(start, X, y, noise_var), X, y, noise_var))
             shares.append(anova_share)
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
-    every = _concat_candidates(parts)
+    every = concat_candidates(parts)
     return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
-
-
-class CandidateModels(NamedTuple):
-    """Candidate experts."""
-
-    models: list[CandidateModel]  # n
-    evidence: Array  # (n,)
-    unit: Array  # (n,)
-    log_post: Array  # (n,)  without the share of their class
-
-
-def _concat_candidates(parts: Sequence[CandidateModels]) -> CandidateModels:
-    """The candidates of all lists, concatenated."""
-    models = [model for part in parts for model in part.models]
-    evidence, unit, log_post = (np.concatenate([part[n] for part in parts]) for n in (1, 2, 3))
-    return CandidateModels(models, evidence, unit, log_post)
 
 
 def _best(
@@ -261,28 +192,6 @@ def _noise_shares(ratios: Sequence[float], noise_var: Array) -> Array:
     """Log prior (ratios,) of the noise ratios of the grid, as for fitted ratios."""
     untold = float(np.mean(noise_var == 0.0))
     return normalise(np.array([noise_prior(float(np.log(ratio)), untold)[0] for ratio in ratios]))
-
-
-def _prior_correction(unit: Array, noise_var: Array) -> Array:
-    """Correction of the log evidence for the prior of the magnitude, if noise is stated."""
-    return prior_height(unit) if noise_var.any() else np.zeros_like(unit)
-
-
-def _entries(peak: EvidencePeak, X: Array, y: Array, noise_var: Array) -> CandidateModels:
-    """The posterior points of a peak as experts, and their log posteriors within its class."""
-    points, log_share, L, b = posterior_points(peak)
-    constant, shape = evidence_constant(len(y)), peak.fit.shape
-    models = [(shape.kernel(p[:-1]), float(np.exp(p[-1]))) for p in points]
-    log_post = peak.log_z + constant + log_share
-    if not noise_var.any():
-        return CandidateModels(
-            models, L + constant, b / magnitude_posterior(len(y), 0.0)[0], log_post
-        )
-    each = [log_evidence_grid([kernel], [ratio], X, y, noise_var) for kernel, ratio in models]
-    evidence, unit = (np.array([pair[n][0, 0] for pair in each]) for n in (0, 1))
-    return CandidateModels(
-        models, evidence, unit, log_post - _prior_correction(np.array(peak.unit), noise_var)
-    )
 
 
 LENGTH_SCALE_FACTORS, NOISE_RATIO_STARTS = (
