@@ -5,7 +5,8 @@ events of the store; no property does. A method of a campaign calls one of them 
 value on. Nothing here changes the campaign except `transact`. Imports no numerics.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from weal.campaign import id_lookup
@@ -74,6 +75,15 @@ class CampaignLog:
                 f"weal.open_campaign({self.name!r}, ...)"
             )
         return self._store
+
+    @contextmanager
+    def writing_through(self, store: Store) -> Iterator[None]:
+        """Use another view of the same store in a block, such as a `GuardedStore`."""
+        own, self._store = self.store, store
+        try:
+            yield
+        finally:
+            self._store = own
 
     def read_ledger(self) -> Ledger:
         """Read the new events of the store.

@@ -24,29 +24,19 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.routing import Route
 
 from weal import __version__
-from weal.errors import (
-    AlreadyLabelled,
-    Conflict,
-    DamagedStore,
-    DiskFull,
-    Exhausted,
-    NotAllowed,
-    NotAuthenticated,
-    NotPermitted,
-    ReusedKey,
-    UnknownCampaign,
-    UnknownId,
-    WealError,
-)
+from weal.errors import WealError
 from weal.store.protocol import Store
 from weal.text import number, percent
 from weal.web.actors import error_text
+from weal.web.api.router import make_api
 from weal.web.job_runners import InProcessRunner
-from weal.web.job_worker import Cancelled, TooManyJobs, Worker
+from weal.web.job_worker import Worker
 from weal.web.middleware import AccessMiddleware, AccessPolicy
 from weal.web.pages import campaigns, effects, explore, labelling, options, progress, watch
+from weal.web.problems import API, status_of
 from weal.web.request import CampaignRequest, LedgerCache, RequestContext, ServerContext
 from weal.web.server_folder import NO_ROOM, JobResults, is_disk_full
 
@@ -147,23 +137,6 @@ def ago(time: datetime, now: datetime) -> str:
 
 PAGES = (campaigns, labelling, watch, explore, effects, options, progress)
 STATIC = Path(__file__).with_name("static")
-_STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
-    (UnknownCampaign, 404),
-    (UnknownId, 404),
-    (NotAllowed, 403),
-    (NotAuthenticated, 401),
-    (NotPermitted, 403),
-    (AlreadyLabelled, 409),
-    (ReusedKey, 409),
-    (Conflict, 409),
-    (Exhausted, 409),
-    (Cancelled, 409),
-    (TooManyJobs, 429),
-    (DiskFull, 507),
-    (DamagedStore, 503),
-    (ValueError, 422),
-    (WealError, 503),
-)
 _HTML_PAGE: dict[str, object] = {"text/html": {}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {  # as FastAPI types them
     status: {"description": what} | ({} if status == 204 else {"content": _HTML_PAGE})
@@ -217,6 +190,9 @@ def create_app(
     for page in PAGES:
         app.include_router(page.router)
     app.get("/healthz", response_class=PlainTextResponse)(healthz)
+    api = make_api(app.state.server)
+    app.router.routes.append(Route(API, api))
+    app.mount(API, api)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     _add_errors(app)
     app.add_middleware(AccessMiddleware, policy=policy)
@@ -252,7 +228,7 @@ def _invalid_input_page(request: Request, error: Exception) -> Response:
 
 
 def _error_page(request: Request, error: Exception) -> Response:
-    status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    status = status_of(error)
     return _page(request, status, error_text(request, error))
 
 

@@ -5,11 +5,13 @@ The worker of a `--read-only` server gets a store that refuses every write.
 """
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, NotRequired, TypedDict, cast
 
 from weal.campaign.campaign import Campaign
+from weal.campaign.preconditions import GuardedStore, guard
 from weal.errors import NotAllowed
 from weal.store.events import Draft
 from weal.store.protocol import Chunk, Decide, Store
@@ -46,6 +48,8 @@ class Arguments(TypedDict, total=False):
     input: str
     x: str
     y: str
+    expected: list[str] | None  # tags of the states in which to write; None: any
+    call: dict[str, Any]  # keywords of a call of the API
 
 
 class FileJson(TypedDict):
@@ -130,6 +134,14 @@ class JobContext:
             self._open.popitem(last=False)
         found.who = who
         return found
+
+    @contextmanager
+    def guarded_campaign(self, arguments: Arguments) -> Iterator[tuple[Campaign, GuardedStore]]:
+        """The campaign for a call that may expect a state, and the guard with the tag after it."""
+        store, guarded = guard(self.store, arguments.get("expected"))
+        campaign = self.campaign(arguments["name"], arguments.get("who", ""))
+        with campaign.writing_through(store):
+            yield campaign, guarded
 
 
 class ReadOnlyStore:

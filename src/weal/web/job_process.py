@@ -14,9 +14,10 @@ import traceback
 from pathlib import Path
 from typing import TextIO, TypedDict
 
-from weal.errors import WealError
+from weal.errors import DiskFull, WealError
 from weal.store.protocol import open_store
 from weal.web.job_context import Arguments, JobContext, read_only_store
+from weal.web.job_runners import error_fields
 from weal.web.jobs import run
 from weal.web.server_folder import NO_ROOM, is_disk_full
 
@@ -73,7 +74,7 @@ def _answer(context: JobContext, job: JobLine, out: TextIO) -> None:
         write(answer=answer)
     except Exception as error:  # noqa: BLE001  the server raises it in the view that waits
         full = is_disk_full(error) and not isinstance(error, WealError)
-        write(error=["DiskFull", NO_ROOM] if full else [type(error).__name__, str(error)])
+        write(error=error_fields(DiskFull(NO_ROOM) if full else error))
 
 
 if __name__ == "__main__":

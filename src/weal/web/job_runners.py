@@ -134,8 +134,19 @@ def _read_answer(child: "subprocess.Popen[str]", progress: Progress) -> object:
     raise EOFError
 
 
-def _error(kind: str, message: str) -> Exception:
+def error_fields(error: Exception) -> tuple[str, str, str]:
+    """An error as the child writes it: type, message and code."""
+    kind = type(error).__name__
+    if not hasattr(errors, kind) and isinstance(error, ValueError):
+        kind = "ValueError"  # such as a TableError, whose code goes with it
+    return kind, str(error), errors.error_code(error)
+
+
+def _error(kind: str, message: str, code: str) -> Exception:
     """The child's error as an exception of this process."""
     builtin = {"ValueError": ValueError, "TypeError": TypeError, "RuntimeError": RuntimeError}
     found = getattr(errors, kind, None) or builtin.get(kind)
-    return found(message) if found else WealError(f"a bug in weal: {kind}: {message}")
+    error: Exception = found(message) if found else WealError(f"a bug in weal: {kind}: {message}")
+    if errors.error_code(error) != code:
+        error.code = code  # type: ignore[attr-defined]
+    return error

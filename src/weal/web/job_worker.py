@@ -20,6 +20,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from weal.errors import NotAllowed, WealError
@@ -39,6 +40,9 @@ JOB_TITLES = {
     "take": "Asking for a row",
     "change": "Changing settings",
     "export": "Writing a file",
+    "suggest": "Choosing rows",
+    "asked": "Explaining the suggestions",
+    "report": "Updating the status",
     "worksheet": "Writing a worksheet",
     "look": "Reading a table",
     "make": "Creating a campaign",
@@ -84,6 +88,7 @@ class Job:
     finished: threading.Event = field(default_factory=threading.Event)
     started: float | None = None
     order: tuple[bool, int, int] = (False, 0, 0)
+    callbacks: list[Callable[[], object]] = field(default_factory=list)  # called at its end
     rerun: int | None = None  # the event after which the same result is needed again
 
     @property
@@ -251,6 +256,20 @@ class Worker:
             if self._jobs.get(job.id) is job:
                 del self._jobs[job.id]
 
+    def when_finished(self, job: Job, callback: Callable[[], object]) -> None:
+        """Call a function once the job has ended, in the thread of its queue."""
+        with self._lock:
+            if not job.finished.is_set():
+                job.callbacks.append(callback)
+                return
+        callback()
+
+    def give_up(self, job: Job) -> None:
+        """End a job that nobody waits for any more, unless it has begun."""
+        if job.started is None:
+            self._queue(job.queue).stop(job, Cancelled("nobody waits for this job any more"))
+        self.forget(job)
+
     def check_capacity(self, who: str) -> None:
         """Raise TooManyJobs if this person can submit no further job."""
         with self._lock:
@@ -323,6 +342,9 @@ class Worker:
                 self._record_result(job, (job.kind, job.arguments["name"]))
             job.finished.set()
             self._drop_finished(job.kind in PICTURES)
+        for callback in job.callbacks:
+            with suppress(RuntimeError):  # the event loop of the server is closed
+                callback()
 
     def _drop_finished(self, pictures: bool) -> None:
         """Drop the oldest finished job of the person with most of them, if there are too many."""

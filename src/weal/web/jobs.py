@@ -40,7 +40,7 @@ from weal.diagnostics.suspects import predictions_by_others
 from weal.learner.state import QuantityView
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
-from weal.web import candidate_search, table_jobs
+from weal.web import api_jobs, candidate_search, table_jobs
 from weal.web.job_context import (
     Arguments,
     AxisJson,
@@ -353,6 +353,7 @@ REQUESTED_JOBS: dict[str, JobFunction] = {
     "map": map_of,
     **table_jobs.TABLE_JOBS,
     **table_jobs.WORKSHEET_JOBS,
+    **api_jobs.API_JOBS,
 }
 JOBS: dict[str, JobFunction] = {**CACHED_JOBS, **REQUESTED_JOBS}
 

@@ -6,6 +6,8 @@
     visit      401 without a session cookie or `Authorization: Bearer TOKEN`
     writing    403 unless a POST comes from a page of this server (its Origin is our scheme and
                host), is a form, and its actor may write; no other method writes
+    api        under /api a write needs a bearer token, whatever the cookies; JSON is taken, and a
+               refusal is a problem (`problems`)
     size       413 for a body that declares to be too large; `request_body` counts what is read
 
 Static files and /healthz are open to all. Views find the visit and
@@ -24,6 +26,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from weal.web.access import SESSION_SECONDS, Access, Visit, cookie_name
+from weal.web.problems import PROBLEM_TYPE, is_api, problem, problem_bytes, request_id
 from weal.web.request_body import (
     CLOSE,
     TOO_LARGE,
@@ -51,15 +54,19 @@ _ERROR_PAGE = (
     '<p class="card">{reason}</p></main></html>'
 )
 _ERROR_PART = '<p class="note bad" role="alert">{reason}</p>'
+_NO_LOGIN = "Not logged in. Open the address that weal serve printed: it contains a token."
+_NO_TOKEN = "Not logged in: send the header `Authorization: Bearer TOKEN` with a valid token."
 _BESIDE = (("hx-retarget", "#notice"), ("hx-reswap", "innerHTML"))
 Headers = Iterable[tuple[str, str]]
 App = Callable[[Message, Receive, Send], Awaitable[None]]
 State = dict[str, Any]  # of an ASGI request
 
 
-def with_security_headers(send: Send, path: str) -> Send:
-    """Add the security headers to every response; pages are not cached."""
-    own = dict(HEADERS) if path.startswith("/static/") else {**HEADERS, "cache-control": "no-store"}
+def with_security_headers(send: Send, path: str, id_: str) -> Send:
+    """Add the security headers and the id of the request; pages are not cached."""
+    own = {**HEADERS, "x-request-id": id_}
+    if not path.startswith("/static/"):
+        own["cache-control"] = "no-store"
     more = _encode_headers(own.items())
 
     async def send_with_headers(message: Message) -> None:
@@ -115,9 +122,9 @@ class AccessPolicy:
 class RequestRefused(Exception):
     """A request that is refused before any view."""
 
-    def __init__(self, status: int, reason: str) -> None:
+    def __init__(self, status: int, reason: str, code: str) -> None:
         super().__init__(reason)
-        self.status, self.reason = status, reason
+        self.status, self.reason, self.code = status, reason, code
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,21 @@ class Head:
         """Whether htmx asks for a part of a page."""
         return "hx-request" in self.headers
 
+    @property
+    def is_api(self) -> bool:
+        """Whether the address answers programs."""
+        return is_api(self.path)
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the method writes nothing."""
+        return self.method in ("GET", "HEAD")
+
+    @property
+    def is_from_elsewhere(self) -> bool:
+        """Whether a browser says that another site, or another port, sends the request."""
+        return self.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+
     def cookies(self, name: str) -> list[str]:
         """The values of all cookies with this name; those of other servers may be malformed."""
         pairs = (one.strip().partition("=") for one in self.headers.get("cookie", "").split(";"))
@@ -159,11 +181,16 @@ class AccessMiddleware:
             return
         if scope["type"] != "http":  # no websockets
             return await send({"type": "websocket.close", "code": 1008})
-        with _track_request(scope) as state:
-            await self._answer(scope, state, receive, with_security_headers(send, scope["path"]))
-
-    async def _answer(self, scope: Message, state: State, receive: Receive, send: Send) -> None:
         head = read_head(scope)
+        with _track_request(scope) as state:
+            given = head.headers.get("x-request-id")
+            state["request_id"] = request_id(given, head.headers.get("authorization"))
+            send = with_security_headers(send, head.path, state["request_id"])
+            await self._answer(scope, head, state, receive, send)
+
+    async def _answer(
+        self, scope: Message, head: Head, state: State, receive: Receive, send: Send
+    ) -> None:
         body = Body(receive, head.headers, head.path)
         try:
             self._check_host(head)
@@ -174,7 +201,8 @@ class AccessMiddleware:
                 return await send_redirect(send, moved)
             self._check(head, visit, body)
         except RequestRefused as refused:
-            return await _refuse(head, refused, body, send, state.get("visit") is not None)
+            is_known = state.get("visit") is not None
+            return await _refuse(head, refused, body, send, is_known, state["request_id"])
         await self._call_app(scope, head, body, send)
 
     async def _call_app(self, scope: Message, head: Head, body: Body, send: Send) -> None:
@@ -192,23 +220,27 @@ class AccessMiddleware:
         except Exception as error:
             if status:  # the response has begun: the connection is closed
                 raise
-            await send_reason(send, 500, _bug_text(error), head.is_part, close=True)
+            bug = RequestRefused(500, _bug_text(error), "bug")
+            await _send_refusal(head, bug, scope["state"]["request_id"], send, close=True)
 
     def _check_host(self, head: Head) -> None:
         if _hostname(head.headers.get("host", "")) not in self.policy.hosts:
-            raise RequestRefused(400, "This server has another host name: see --allow-host.")
+            words = "This server has another host name: see --allow-host."
+            raise RequestRefused(400, words, "wrong_host")
 
     def _visit(self, head: Head) -> Visit | None:
         access = self.policy.access
         kind, _, given = head.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and (visit := access.visit_by_token(given.strip())):
             return visit
+        if head.is_api and (not head.is_read or head.is_from_elsewhere):
+            return None  # programs write with a token, never with the cookie of a browser
         return access.visit_by_session(head.cookies(cookie_name(self.policy.port)))
 
     def _login(self, head: Head, visit: Visit | None) -> list[tuple[str, str]]:
         """Headers of a login: the cookie and a redirect to the address without secrets; or none."""
         given = {key: value for key, value in head.query if key in ("token", "code")}
-        if not given or head.method != "GET" or head.is_open:
+        if not given or head.method != "GET" or head.is_open or head.is_api:
             return []
         rest = [pair for pair in head.query if pair[0] not in given]
         path = quote("/" + head.path.lstrip("/\\"))  # never //another.host
@@ -217,7 +249,7 @@ class AccessMiddleware:
         if visit is not None and (token is None or token == visit.token):
             return moved  # logged in already: a reload
         if token is None:
-            raise RequestRefused(401, _login_error(given))
+            raise RequestRefused(401, _login_error(given), "not_authenticated")
         return [*moved, ("set-cookie", self._new_cookie(head, token))]
 
     def _check_login(self, given: dict[str, str]) -> str | None:
@@ -229,40 +261,38 @@ class AccessMiddleware:
         try:
             id_ = self.policy.access.sessions.begin(token)
         except OSError as error:
-            raise RequestRefused(
-                503, f"The server cannot store a session: {error.strerror}."
-            ) from error
+            words = f"The server cannot store a session: {error.strerror}."
+            raise RequestRefused(503, words, "failed") from error
         secure = "; Secure" if self.policy.secure or head.scheme == "https" else ""
         value = f"{cookie_name(self.policy.port)}={id_}; Path=/; Max-Age={SESSION_SECONDS}"
         return f"{value}; HttpOnly; SameSite=Strict{secure}"
 
     def _check(self, head: Head, visit: Visit | None, body: Body) -> None:
         if head.is_open and visit is None and body.has_body:
-            raise RequestRefused(400, "This address takes no request body.")
+            raise RequestRefused(400, "This address takes no request body.", "invalid_request")
         if head.is_open:
             return
         if visit is None:
-            raise RequestRefused(
-                401, "Not logged in. Open the address that weal serve printed: it contains a token."
-            )
+            raise RequestRefused(401, _NO_TOKEN if head.is_api else _NO_LOGIN, "not_authenticated")
         if head.method not in ("GET", "HEAD"):
             self._check_writing(head, visit)
         if body.is_declared_too_large:
-            raise RequestRefused(TOO_LARGE, body.too_large_text)
+            raise RequestRefused(TOO_LARGE, body.too_large_text, "body_too_large")
 
     def _check_writing(self, head: Head, visit: Visit) -> None:
         if head.path != LOGOUT and self.policy.read_only:
-            raise RequestRefused(403, "This server is read-only (--read-only): nothing was saved.")
+            words = "This server is read-only (--read-only): nothing was saved."
+            raise RequestRefused(403, words, "not_allowed")
         if head.path != LOGOUT and not visit.actor.may_write:
-            raise RequestRefused(403, "Your token is read-only: nothing was saved.")
+            raise RequestRefused(
+                403, "Your token is read-only: nothing was saved.", "not_permitted"
+            )
         origin = head.headers.get("origin")
         if origin is not None or not visit.is_bearer:
             _check_origin(head, origin)
-        if (
-            head.headers.get("content-type", "").partition(";")[0].strip().lower()
-            not in FORM_CONTENT_TYPES
-        ):
-            raise RequestRefused(403, "This address takes only forms.")
+        kind = head.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if not head.is_api and kind not in FORM_CONTENT_TYPES:
+            raise RequestRefused(403, "This address takes only forms.", "not_permitted")
 
 
 def read_head(scope: Message) -> Head:
@@ -282,7 +312,7 @@ def read_head(scope: Message) -> Head:
 def _check_origin(head: Head, origin: str | None) -> None:
     """403 unless the Origin is this server: the same scheme, host and port."""
     if not origin:
-        raise RequestRefused(403, "This form has no Origin header.")
+        raise RequestRefused(403, "This form has no Origin header.", "cross_site")
     host = head.headers.get("host", "").lower()
     if origin.lower() == f"{head.scheme}://{host}":
         return
@@ -291,8 +321,9 @@ def _check_origin(head: Head, origin: str | None) -> None:
             403,
             "This page was loaded by https, but the proxy in front of this server does not say so: "
             "make it send the header X-Forwarded-Proto.",
+            "cross_site",
         )
-    raise RequestRefused(403, "This form comes from another site.")
+    raise RequestRefused(403, "This form comes from another site.", "cross_site")
 
 
 def _login_error(given: dict[str, str]) -> str:
@@ -335,7 +366,7 @@ def _set_authenticated(state: State, visit: Visit | None) -> None:
 
 
 async def _refuse(
-    head: Head, refused: RequestRefused, body: Body, send: Send, is_authenticated: bool
+    head: Head, refused: RequestRefused, body: Body, send: Send, is_authenticated: bool, id_: str
 ) -> None:
     """Send a refusal; of an unauthenticated request little of the body is read."""
     if body.has_body and is_authenticated:
@@ -343,7 +374,21 @@ async def _refuse(
     elif body.has_body:
         await body.drain()
     close = body.has_body and not is_authenticated
-    await send_reason(send, refused.status, refused.reason, head.is_part, close)
+    await _send_refusal(head, refused, id_, send, close)
+
+
+async def _send_refusal(
+    head: Head, refused: RequestRefused, id_: str, send: Send, close: bool
+) -> None:
+    """Send a refusal as a page, as a notice on one, or to a program as a problem."""
+    if not head.is_api:
+        return await send_reason(send, refused.status, refused.reason, head.is_part, close)
+    content = problem_bytes(problem(refused.status, refused.code, refused.reason, id_))
+    headers = [("content-type", PROBLEM_TYPE), ("content-length", str(len(content)))]
+    headers += [("www-authenticate", "Bearer")] if refused.status == 401 else []
+    found = _encode_headers(headers) + [CLOSE] * close
+    await send({"type": "http.response.start", "status": refused.status, "headers": found})
+    await send({"type": "http.response.body", "body": content})
 
 
 def _bug_text(error: Exception) -> str:

@@ -25,6 +25,7 @@ CLOSE = (b"connection", b"close")  # no request follows on this connection
 MAX_FORM_BYTES = 2**20  # of a form
 MAX_UPLOAD_BYTES = 32 * 2**20  # of a table
 UPLOADS = ("/new", "/add", "/sheet")  # addresses that take tables end so
+API_UPLOADS = ("/campaigns", "/tell", "/candidates", "/predictions")
 DRAIN_BYTES = 2**16  # of a body without a token
 DRAIN_SECONDS = 1.0
 LINGER_BYTES = 2 * 2**20  # of a body without a declared length, or with an absurd one
@@ -98,6 +99,8 @@ class Body:
 
 def max_body_bytes(path: str) -> int:
     """The size limit of a body at this address."""
+    if path.startswith("/api/"):
+        return MAX_UPLOAD_BYTES if path.endswith(API_UPLOADS) else MAX_FORM_BYTES
     return MAX_UPLOAD_BYTES if path.endswith(UPLOADS) else MAX_FORM_BYTES
 
 

@@ -6,7 +6,6 @@ imported where they are used.
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
@@ -252,17 +251,13 @@ def ask(
         if to is not None and rows:
             _write_worksheet(campaign, rows, to, force)
     if as_json:
-        show_json([_as_json(row) for row in rows])
+        from weal.campaign.answers import row_answer
+
+        show_json([row_answer(row) for row in rows])
     else:
         _show(rows, quantities, inputs, name, again)
     if late:
         raise late
-
-
-def _as_json(row: "LeasedRow") -> dict[str, object]:
-    found = {**asdict(row), "why": row.why}
-    optional = ("repeat", "quantities")
-    return {key: value for key, value in found.items() if key not in optional or value}
 
 
 def _doubts(session: "Session") -> list[str]:

@@ -206,7 +206,7 @@ def _columns(features: str) -> list[str] | None:
 
 
 def _show_new(campaign: "Campaign", as_json: bool) -> None:
-    from weal.campaign.config import settings_to_json
+    from weal.campaign.answers import description_answer
     from weal.campaign.earlier_labels import earlier_line
     from weal.tables.design_file import space_from_json
     from weal.tables.plan import TablePlan
@@ -214,14 +214,7 @@ def _show_new(campaign: "Campaign", as_json: bool) -> None:
     ledger = campaign.read_ledger()
     plan = TablePlan.from_json(ledger.plan)
     if as_json:
-        counts = {"candidates": ledger.rows, "labels": ledger.n_labels}
-        counts["failed"] = len(ledger.failures.labels)
-        more = {
-            "plan": ledger.plan,
-            "quantities": [one.quantity.to_json() for one in ledger.quantities.values()],
-            "settings": settings_to_json(ledger.settings),
-        }
-        show_json({"name": ledger.name, **counts, **more})
+        show_json(description_answer(ledger))
         return
     box = [] if ledger.box is None else space_from_json(ledger.box).words()
     for words in (*plan.lines(), *box, *map(earlier_line, ledger.earlier)):

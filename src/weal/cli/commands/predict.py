@@ -80,7 +80,9 @@ def predict(
         if place is not None:
             _write(found, place, force)
     if as_json:
-        show_json(_as_dict(found, to))
+        from weal.campaign.answers import predictions_answer
+
+        show_json(predictions_answer(found, to))
     elif to is None:
         _show(found)
     else:
@@ -97,13 +99,6 @@ def _write(found: "RowPredictions", place: Path, force: bool) -> None:
 def _rows(found: "RowPredictions") -> list[tuple[object, ...]]:
     numbers = (one.tolist() for one in found.predicted.values())
     return list(zip(found.ids, *numbers, strict=True))
-
-
-def _as_dict(found: "RowPredictions", to: str | None) -> dict[str, object]:
-    """The predictions, or the name of their file, as JSON."""
-    names = list(found.columns())
-    rows = [] if to else [dict(zip(names, row, strict=True)) for row in _rows(found)]
-    return {"rows": len(found.ids), "file": to, "predictions": rows, "notes": list(found.notes)}
 
 
 def _show(found: "RowPredictions") -> None:

@@ -4,7 +4,6 @@ Slow packages are imported where they are used.
 """
 
 import shlex
-from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -51,6 +50,7 @@ def log(
     name: str, since: str | None, by: str | None, id_: str | None, store: str | None, as_json: bool
 ) -> None:
     """List the events: number, time, person, kind, row."""
+    from weal.campaign.answers import event_answer
     from weal.campaign.candidate_report import told_event
 
     with open_for_command(name, store) as campaign:
@@ -65,7 +65,7 @@ def log(
             and id_ in (None, event.id)
         ]
     if as_json:
-        show_json([asdict(event) for event in events])
+        show_json([event_answer(event) for event in events])
         return
     rows = [
         [

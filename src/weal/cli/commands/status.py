@@ -247,6 +247,7 @@ def _format_setting(key: str, value: object) -> str:
 @with_parameters(click.option("--all", "every", is_flag=True, help="Also removed campaigns."))
 def list_(every: bool, store: str | None, as_json: bool) -> None:
     """List the campaigns of a store."""
+    from weal.campaign.answers import campaign_answer
     from weal.campaign.campaign import Campaign
 
     with open_store_url(store) as place:
@@ -255,11 +256,7 @@ def list_(every: bool, store: str | None, as_json: bool) -> None:
         ledgers = [ledger for ledger in ledgers if every or ledger.name not in hidden]
         rows = [
             {
-                "name": ledger.name,
-                "candidates": ledger.rows,
-                "labels": ledger.n_labels,
-                "out": len(ledger.open_leases(place.now())),
-                "skipped": len(ledger.skipped),
+                **campaign_answer(ledger, place.now()),
                 **({"removed": ledger.name in hidden} if every else {}),
             }
             for ledger in ledgers

@@ -5,7 +5,6 @@ Each is one short transaction that reads neither candidates nor model and import
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -94,41 +93,25 @@ def tell(
     with open_for_command(name, store, by) as campaign:
         if file is not None:
             tell_file(campaign, file, details, as_json)
-        elif (found := _failures(campaign, values)) and any(word for word, _ in found.values()):
-            _tell_no_label(campaign, str(id_), found, details, as_json)
         else:
-            _tell_row(campaign, str(id_), values, details, as_json)
+            _tell_results(campaign, str(id_), values, details, as_json)
 
 
-MissingLabels = dict[str, tuple[str | None, str | None]]
-
-
-def _tell_no_label(
-    campaign: "Campaign", id_: str, found: MissingLabels, details: TellOptions, as_json: bool
+def _tell_results(
+    campaign: "Campaign", id_: str, values: Sequence[str], details: TellOptions, as_json: bool
 ) -> None:
-    """Tell that a run failed, or keep a bound; `found` has the words in place of labels."""
-    from weal.campaign.quantity_names import split_assignment
-    from weal.tables.result_lines import RUN_FAILED, bound_note
+    """Save the labels of a row, that its run failed, or a bound."""
+    from weal.campaign.row_results import read_missing_label, split_values
 
-    words = {typed: (word or "").lower() for typed, (word, _) in found.items()}
-    if len(found) > 1 and not all(word in RUN_FAILED for word in words.values()):
-        odd = next(typed for typed, word in words.items() if word)
-        raise ValueError(
-            f"{odd!r} says that there is no label, and others of {id_} are told beside it; leave "
-            "out what was not measured, and put the reason into --note"
-        )
-    [typed, *_] = found
-    if words[typed] in RUN_FAILED:
-        reasons = dict.fromkeys(because for _, because in found.values())
-        note = "; ".join(filter(None, [*reasons, details["note"]])) or None
-        return _tell_failure(campaign, id_, note, details, as_json)
-    if bound := bound_note(str(found[typed][0]), details["note"]):
-        is_named = not typed.strip().startswith(bound[0])
-        named = f"{split_assignment(campaign.read_quantities(), typed)[0].name} " * is_named
-        return _tell_bound(campaign, id_, f"{named}{bound}", details, as_json)
-    skip = shlex.join(["weal", "skip", campaign.name, id_, "--note", typed.strip()])
-    several = "leave out what was not measured, or " * (len(campaign.read_quantities()) > 1)
-    raise ValueError(f"{typed.strip()!r} is no label; {several}skip a row without one: `{skip}`")
+    quantities = campaign.read_quantities()
+    typed, several = split_values(quantities, values), len(quantities) > 1
+    missing = read_missing_label(campaign.name, id_, typed, len(values), details["note"], several)
+    if missing is None:
+        _tell_row(campaign, id_, values, details, as_json)
+    elif missing.what == "failed":
+        _tell_failure(campaign, id_, missing.note, details, as_json)
+    else:
+        _tell_bound(campaign, id_, str(missing.note), details, as_json)
 
 
 def _tell_failure(
@@ -167,28 +150,13 @@ def _tell_bound(
         show(seq)
 
 
-def _failures(campaign: "Campaign", values: Sequence[str]) -> MissingLabels:
-    """Each value with the word of a missing label that it is, and what follows the word."""
-    from weal.campaign.quantity_names import read_failure_of, split_assignment
-    from weal.tables.result_lines import read_failure
-
-    quantities, found = campaign.read_quantities(), MissingLabels()
-    for typed in values:
-        alone = read_failure(typed.strip(), None)
-        if len(quantities) > 1 and alone[0]:
-            found[typed] = alone
-        else:
-            quantity, value = split_assignment(quantities, typed)
-            found[typed] = read_failure_of(quantity, value, is_named=value != typed)
-    return found
-
-
 def _tell_row(
     campaign: "Campaign", id_: str, values: Sequence[str], details: TellOptions, as_json: bool
 ) -> None:
     """Save the labels of one row, all or none."""
     from weal.campaign.label_input import entries
     from weal.campaign.quantity_names import label_text
+    from weal.campaign.row_results import label_answer
 
     quantities = campaign.read_quantities()
     labels = _assigned(campaign, values, "label")
@@ -211,8 +179,7 @@ def _tell_row(
     for words in (*(kept.superseded or kept.unclear or [f"{id_}: {typed} {became}"]), *kept.doubts):
         say(words)
     if as_json:
-        told = {"event": kept.seq, "labels": len(found), "new": kept.new}
-        show_json({**told, "doubts": list(kept.doubts)})
+        show_json(label_answer(found, kept))
     else:
         show(kept.seq)
 
@@ -349,6 +316,8 @@ _ACTIONS = {
 
 def tell_file(campaign: "Campaign", file: Path, details: TellOptions, as_json: bool) -> None:
     """Save the labels of a file, or show what would happen to them."""
+    from weal.campaign.answers import import_answer
+
     dry = details["dry_run"]
     found = (campaign.preview if dry else campaign.tell_file)(
         file,
@@ -364,27 +333,11 @@ def tell_file(campaign: "Campaign", file: Path, details: TellOptions, as_json: b
         say(note)
     _report_import(found, dry)
     if as_json:
-        show_json(as_dict(found))
+        show_json(import_answer(found))
     elif dry:
         _show_lines(found)
     else:
         show(found.event)
-
-
-def as_dict(found: "ResultsImport") -> dict[str, object]:
-    """The outcome of a file as JSON."""
-    return {
-        "event": found.event,
-        "labels": found.labels,
-        "new": found.new,
-        **{
-            action: found.counts.get(action, 0)
-            for action in ("failed", "skipped", "empty", "refused")
-        },
-        "problems": list(found.problems),
-        "notes": list(found.notes),
-        "rows": [asdict(row) for row in found.rows],
-    }
 
 
 def _report_import(found: "ResultsImport", dry: bool) -> None:

@@ -1,0 +1,213 @@
+"""Operations on rows: ask, asked, tell, skip, withdraw and release."""
+
+from typing import Any
+
+from weal.campaign.label_input import distinct
+from weal.campaign.row_results import RowDetails, tell_row
+from weal.campaign.row_rules import decide_release, decide_withdrawals, skip_rows
+from weal.store.protocol import Transaction
+from weal.web.api.call import Answer, Call
+from weal.web.api.operations import (
+    ID,
+    IDS,
+    NOTE,
+    WRITE_FIELDS,
+    Example,
+    JsonSchema,
+    Parameter,
+    flag,
+    object_of,
+    operation,
+)
+
+MAX_ASK_ROWS = 500
+LEASE: JsonSchema = {
+    "type": ["string", "number"],
+    "maxLength": 40,
+    "exclusiveMinimum": 0,
+    "description": 'How long rows stay reserved: "12h", "3d", or seconds.',
+}
+VALUE: JsonSchema = {
+    "type": ["number", "string", "boolean"],
+    "maxLength": 400,
+    "description": 'A number, its text, a word, "failed", or a bound such as "<0.1".',
+}
+VALUES: JsonSchema = {
+    "type": "object",
+    "additionalProperties": VALUE,
+    "minProperties": 1,
+    "maxProperties": 200,
+    "description": "Labels by the names of their quantities.",
+}
+NOISE: JsonSchema = {
+    "type": ["number", "string", "object", "null"],
+    "maxLength": 400,
+    "additionalProperties": {"type": ["number", "string"], "maxLength": 400},
+    "description": "Standard deviation of the measurement error, or one for each quantity.",
+}
+ASK_FIELDS: dict[str, JsonSchema] = {
+    "n": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MAX_ASK_ROWS,
+        "default": 1,
+        "description": "Number of rows.",
+    },
+    "lease": LEASE,
+    "check": flag("Draw the rows at random, for an unbiased test of the predictions."),
+    "repeats": {
+        "type": "boolean",
+        "default": True,
+        "description": "Whether a measured row may be asked again.",
+    },
+    "only_ids": flag("Answer with the ids alone, whatever became of the rows of this key."),
+    **WRITE_FIELDS,
+}
+IDS_ANSWER: JsonSchema = {
+    "type": "object",
+    "description": "With `only_ids`.",
+    "properties": {"ids": {"type": "array", "items": {"type": "string"}}},
+    "required": ["ids"],
+    "additionalProperties": False,
+}
+
+
+@operation(
+    "POST", "/campaigns/{name}/ask", "ask", "Suggest the next rows to measure.",
+    may="ask", body=object_of(ASK_FIELDS), needs_body=False,
+    answer={"anyOf": [{"$ref": "ask.json"}, IDS_ANSWER]},
+    examples=[Example("four rows", {"n": 4, "key": "plate-7"}), Example("one row", {"by": "ann"})],
+)  # fmt: skip
+async def ask(call: Call) -> Answer:
+    """The rows are reserved for who asks until they are labelled or the lease ends."""
+    given = {key: one for key, one in call.body.items() if key not in WRITE_FIELDS}
+    if "n" in given:
+        given["n"] = int(given["n"])
+    return await call.job_text(
+        "suggest", who=call.who, expected=_expected(call), call={**given, "key": call.key}
+    )
+
+
+def _expected(call: Call) -> list[str] | None:
+    return None if call.expected is None else list(call.expected)
+
+
+@operation(
+    "GET", "/campaigns/{name}/asked", "asked", "List the rows that are out.",
+    may="read", answer={"$ref": "ask.json"},
+    query=[Parameter("by", {"type": "string", "maxLength": 200}, "Only those of this person.")],
+    examples=[Example("all")],
+)  # fmt: skip
+async def asked(call: Call) -> Answer:
+    """Rows that are reserved now, with predictions and reasons."""
+    return await call.job_text("asked", call=dict(call.query))
+
+
+LABEL_FIELDS: dict[str, JsonSchema] = {
+    "id": ID,
+    "value": VALUE,
+    "values": VALUES,
+    "noise": NOISE,
+    "note": NOTE,
+}
+TELL_FIELDS: dict[str, JsonSchema] = {
+    **LABEL_FIELDS,
+    "sure": flag("The label was checked: never treat it as an outlier."),
+    "accident": flag("With failed: by accident, so learn nothing from it."),
+    "replace": flag("Replace the existing label of the row."),
+    "repeat": flag("Add a repeated measurement of the row."),
+    "plausible": flag(
+        "Save nothing if a label is far from what is expected (problem implausible_label)."
+    ),
+    **WRITE_FIELDS,
+}
+
+
+@operation(
+    "POST", "/campaigns/{name}/tell", "tell", "Save labels.",
+    may="tell", body=object_of(TELL_FIELDS), answer="tell",
+    examples=[
+        Example("one", {"id": "A-0001", "value": 312.5, "note": "batch 7", "key": "lims-4711"}),
+        Example("failed", {"id": "A-0002", "value": "failed", "note": "cracked"}),
+    ],
+)  # fmt: skip
+def tell(call: Call) -> Answer:
+    """Saves the labels of one row. When the answer comes, they are on disk."""
+    body, campaign = call.body, call.campaign()
+    found = tell_row(campaign, body["id"], _given(body), _details(call))
+    return call.answer(found, call.tag)
+
+
+def _given(body: dict[str, Any]) -> object:
+    """The value of a row, or the values by quantity."""
+    if ("value" in body) == ("values" in body):
+        raise ValueError("give `value`, or `values` by the names of the quantities: one of the two")
+    return body["value"] if "value" in body else body["values"]
+
+
+def _details(call: Call) -> RowDetails:
+    fields = [name for name in RowDetails._fields if name in call.body and name != "key"]
+    return RowDetails(**{name: call.body[name] for name in fields}, key=call.key)
+
+
+@operation(
+    "POST", "/campaigns/{name}/skip", "skip", "Leave rows out.",
+    may="skip", answer="skip",
+    body=object_of(
+        {"ids": IDS, "undo": flag("Allow them to be suggested again."), "note": NOTE,
+         **WRITE_FIELDS},
+        "ids",
+    ),
+    examples=[Example("cracked", {"ids": ["A-0003"], "note": "cracked", "key": "skip-1"})],
+)  # fmt: skip
+def skip(call: Call) -> Answer:
+    """Skipped rows are not suggested until they are brought back, or get a label."""
+    campaign, ids = call.campaign(), distinct(call.body["ids"])
+    undo = bool(call.body.get("undo", False))
+    since = skip_rows(campaign, ids, not undo, call.who, call.body.get("note"), call.key)
+    rows = [one for one in ids if one not in since]
+    return call.answer({"back" if undo else "skipped": rows}, call.tag)
+
+
+@operation(
+    "POST", "/campaigns/{name}/withdraw", "withdraw", "Withdraw labels.",
+    may="tell", answer="withdraw",
+    body=object_of(
+        {
+            "ids": IDS,
+            "event": {"type": "integer", "minimum": 1, "maximum": 2**53,
+                      "description": "Only the label of this event; others of the row stay."},
+            "quantity": {"type": "string", "maxLength": 1000,
+                         "description": 'Only labels of this quantity, or "failed".'},
+            "note": NOTE,
+            **WRITE_FIELDS,
+        },
+        "ids",
+    ),
+    examples=[Example("wrong sample", {"ids": ["A-0001"], "note": "wrong sample"})],
+)  # fmt: skip
+def withdraw(call: Call) -> Answer:
+    """Withdraws labels and failures of rows, or the lease of rows without a label."""
+    campaign, ids, body = call.campaign(), distinct(call.body["ids"]), call.body
+    event = None if body.get("event") is None else int(body["event"])
+
+    def decide(tx: Transaction) -> Any:
+        return decide_withdrawals(tx, ids, call.who, body.get("note"), event, body.get("quantity"))
+
+    campaign.transact(decide)
+    return call.answer({"withdrawn": ids}, call.tag)
+
+
+@operation(
+    "POST", "/campaigns/{name}/release", "release", "Give rows back.",
+    may="ask",
+    answer=object_of({"released": {"type": "array", "items": {"type": "string"}}}, "released"),
+    body=object_of({"ids": IDS, "note": NOTE, **WRITE_FIELDS}, "ids"),
+    examples=[Example("not today", {"ids": ["A-0004"]})],
+)  # fmt: skip
+def release(call: Call) -> Answer:
+    """Ends the leases that this token, or this person, has of these rows; labels stay."""
+    campaign, ids = call.campaign(), distinct(call.body["ids"])
+    note = call.body.get("note") or "released"
+    events = campaign.transact(lambda tx: decide_release(tx, ids, call.who, note))
+    return call.answer({"released": [str(one.id) for one in events]}, call.tag)
