@@ -33,6 +33,7 @@ from weal.learner.choosing import queries, with_selected_experts
 from weal.learner.config import check_goal_chooses, functions_for, goal_for, settings_of
 from weal.learner.events import (
     Added,
+    Asked,
     EarlierTold,
     Event,
     FunctionsChanged,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     import pandas
 
     from weal.diagnostics.contradictions import Contradiction
+    from weal.learner.batch_options import AtMostArgument, RowsArgument, SameArgument
     from weal.learner.run import Run
     from weal.plots.axes import Plots
     from weal.tables.design_file import ConstraintArgument
@@ -825,22 +827,69 @@ class ActiveLearner(LearnerView):
         return learner
 
     @overload
-    def ask(self, n: None = None, *, more: bool = False) -> Any: ...
+    def ask(
+        self,
+        n: None = None,
+        *,
+        more: bool = False,
+        same: "SameArgument" = None,
+        at_most: "AtMostArgument" = None,
+        where: str | None = None,
+        instead_of: "RowsArgument" = None,
+        rows: "RowsArgument" = None,
+    ) -> Any: ...
     @overload
-    def ask(self, n: int, *, more: bool = False) -> list[Any]: ...
-    def ask(self, n: int | None = None, *, more: bool = False) -> Any:
+    def ask(
+        self,
+        n: int,
+        *,
+        more: bool = False,
+        same: "SameArgument" = None,
+        at_most: "AtMostArgument" = None,
+        where: str | None = None,
+        instead_of: "RowsArgument" = None,
+        rows: "RowsArgument" = None,
+    ) -> list[Any]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        more: bool = False,
+        same: "SameArgument" = None,
+        at_most: "AtMostArgument" = None,
+        where: str | None = None,
+        instead_of: "RowsArgument" = None,
+        rows: "RowsArgument" = None,
+    ) -> Any:
         """The id of the candidate to label next, or the ids of a batch.
 
         Without news since the last `ask` the answer is the same (and a longer batch begins with
-        the shorter one); a `Campaign` differs there, and offers others at each ask. Points asked
-        before and still without a label are not asked again. All of a batch is asked, or none.
+        the shorter one); a `Campaign` differs there, and offers others at each ask. With one of the
+        options below, other points are asked each time. Points asked before and still without a
+        label are not asked again. All of a batch is asked, or none.
 
         Parameters
         ----------
         n : int or None
-            How many; None: one, and its id is returned by itself.
+            How many; None: as many as `rows`, or as `instead_of`; else one, and its id is returned
+            by itself.
         more : bool
             Whether points beyond all that were asked are wanted, even without news.
+        same : str, list of str, or None
+            A column with one value in the whole batch, or several: a factor that is hard to change,
+            such as the temperature of a plate. The value is that of the best joint batch. Only
+            values that n free points have are compared. An array has the columns "input 0", ...
+        at_most : dict of str to int, or None
+            By column, how many different values the batch may hold: ``{"solvent": 4}`` is a batch
+            with four solvents at the most, and any number of points of each.
+        where : str or None
+            A condition that every point of the batch satisfies, such as
+            ``"solvent is THF and temp < 90"``.
+        instead_of : id, list of ids, or None
+            Points that are out and come back: others are asked in their place. A later `ask` may
+            ask them again; `skip` prevents it.
+        rows : id, list of ids, or None
+            Points to include. They count among n, come first, and satisfy the other options too.
 
         Returns
         -------
@@ -850,7 +899,9 @@ class ActiveLearner(LearnerView):
         Raises
         ------
         Exhausted
-            Where fewer candidates are left than are wanted.
+            Where fewer candidates are left than are wanted, or than the options allow.
+        ValueError
+            Where an option names a column, value or id that is none.
 
         Examples
         --------
@@ -862,7 +913,19 @@ class ActiveLearner(LearnerView):
         >>> batch = learner.ask(3)
         >>> batch[0] == first, len(set(batch))
         (True, 3)
+
+        >>> import pandas as pd
+        >>> plate = pd.DataFrame({"temp": [20, 20, 20, 90, 90, 90], "time": [1, 2, 3, 1, 2, 3]})
+        >>> learner = ActiveLearner(plate)
+        >>> batch = learner.ask(3, same="temp")
+        >>> plate.temp[batch].nunique()
+        1
+        >>> learner.ask(2, where="time is 2") == [1, 4] or 1 in batch or 4 in batch
+        True
         """
+        options = (same, at_most, where, instead_of, rows)
+        if any(one is not None for one in options):
+            return self._ask_batch(n, more, *options)
         wanted, state = 1 if n is None else check_count(n), self._state
         batch = () if more else state.batch
         state.free(wanted - len(batch))
@@ -871,6 +934,22 @@ class ActiveLearner(LearnerView):
             state, batch = apply(state, event), (*batch, event.id)
         self._state = state
         return batch[0] if n is None else list(batch[:wanted])
+
+    def _ask_batch(self, n: int | None, more: bool, *given: Any) -> Any:
+        """The ids of a batch with options; one id by itself where neither n nor ids are given."""
+        from weal.learner.batch_limits import columns_of, limits_of
+        from weal.learner.batch_options import read_options
+        from weal.learner.batches import batch_events
+
+        options = read_options(*given)
+        if options.is_empty:  # as empty lists are
+            return self.ask(n, more=more)
+        wanted = options.count(None if n is None else check_count(n))
+        limits = limits_of(options, columns_of(self._state.candidates))
+        events = batch_events(self._state, self._beliefs, options, limits, wanted)
+        self._apply(*events)
+        ids = [event.id for event in events if isinstance(event, Asked)]
+        return ids[0] if n is None and not (options.rows or options.instead_of) else ids
 
     @overload
     def tell(

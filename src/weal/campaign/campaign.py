@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from weal.diagnostics.suspects import Suspect
     from weal.goals.protocol import Goal
     from weal.goals.until import Until
+    from weal.learner.batch_options import AtMostArgument, RowsArgument, SameArgument
     from weal.learner.run import Run
     from weal.plots.axes import Plots
     from weal.tables.table_options import TableOptions
@@ -561,7 +562,12 @@ class Campaign(CampaignLog):
         check: bool = False,
         key: str | None = None,
         repeats: bool = True,
-    ) -> str: ...
+        same: "SameArgument" = None,
+        at_most: "AtMostArgument" = None,
+        where: str | None = None,
+        instead_of: "RowsArgument" = None,
+        rows: "RowsArgument" = None,
+    ) -> Any: ...
     @overload
     def ask(
         self,
@@ -572,6 +578,11 @@ class Campaign(CampaignLog):
         check: bool = False,
         key: str | None = None,
         repeats: bool = True,
+        same: "SameArgument" = None,
+        at_most: "AtMostArgument" = None,
+        where: str | None = None,
+        instead_of: "RowsArgument" = None,
+        rows: "RowsArgument" = None,
     ) -> list[str]: ...
     def ask(
         self,
@@ -582,6 +593,11 @@ class Campaign(CampaignLog):
         check: bool = False,
         key: str | None = None,
         repeats: bool = True,
+        same: "SameArgument" = None,
+        at_most: "AtMostArgument" = None,
+        where: str | None = None,
+        instead_of: "RowsArgument" = None,
+        rows: "RowsArgument" = None,
     ) -> str | list[str]:
         """The id of the row to measure next, or the ids of a batch.
 
@@ -592,7 +608,8 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         n : int or None
-            How many; None: one, and its id is returned by itself.
+            How many; None: as many as `rows`, or as `instead_of`; else one, and its id is returned
+            by itself.
         by : str or None
             Who is at work; None: who opened the campaign.
         lease : str, float or None
@@ -602,12 +619,27 @@ class Campaign(CampaignLog):
         key : str or None
             A name of your own for this call: a retry with the same key gives the rows of the first
             call and asks for none, whatever became of them. So a program that was killed before it
-            had the answer can ask again. The key belongs to the number of rows, to `by`, to `check`
-            and, where it is given, to `lease`.
+            had the answer can ask again. The key belongs to the number of rows, to `by`, `check`,
+            the options below and, where it is given, to `lease`.
         repeats : bool
             Whether a row that has a label may be asked again, where noise hides whether it belongs
             to the set of the goal, or where its label may be wrong. The setting `repeats` False
             forbids it for all. While the row is out, `tell` adds its label to the others.
+        same : str, list of str, or None
+            A column with one value in the whole batch, or several: a factor that is hard to change,
+            such as the temperature of a plate. The value is that of the best joint batch. Only
+            values that n free rows have are compared.
+        at_most : dict of str to int, or None
+            By column, how many different values the batch may hold: ``{"solvent": 4}`` is a batch
+            with four solvents at the most, and any number of rows of each.
+        where : str or None
+            A condition on columns of the table that every row of the batch satisfies, such as
+            ``"solvent is THF and temp < 90"``.
+        instead_of : id, list of ids, or None
+            Rows that are out with this person and come back: others are asked in their place, in
+            one transaction. A later ask may offer them again; `skip` prevents it.
+        rows : id, list of ids, or None
+            Rows to include. They count among n, come first, and satisfy the other options too.
 
         Returns
         -------
@@ -617,11 +649,13 @@ class Campaign(CampaignLog):
         Raises
         ------
         Exhausted
-            Where fewer rows are left than are wanted.
+            Where fewer rows are left than are wanted, or than the options allow.
         Conflict
             Where others were faster, again and again.
         ReusedKey
             Where the key was used for another call of `ask`, or by another user.
+        ValueError
+            Where an option names a column, value or row that is none.
 
         Examples
         --------
@@ -633,15 +667,28 @@ class Campaign(CampaignLog):
         False
         >>> campaign.ask(key="monday") == campaign.ask(key="monday")
         True
+
+        >>> pool = pd.DataFrame({"temp": [20, 20, 20, 90, 90, 90]}, index=list("abcdef"))
+        >>> campaign = weal.open_campaign("plates", "memory:", pool=pool, by="ann")
+        >>> plate = campaign.ask(2, same="temp")
+        >>> pool.temp[plate].nunique()
+        1
+        >>> [other] = campaign.ask(instead_of=plate[0])  # the sample is lost
+        >>> sorted(row.id for row in campaign.asked()) == sorted([plate[1], other])
+        True
         """
         from weal.campaign.suggestions import ask
+        from weal.learner.batch_options import read_options
 
-        ids = ask(self, self.read_ledger(), n, by or self.who, lease, check, key, repeats=repeats)
+        back = None if instead_of is None else distinct(instead_of)
+        options = read_options(same, at_most, where, back, None if rows is None else distinct(rows))
+        call = (n, by or self.who, lease, check, key)
+        ids = ask(self, self.read_ledger(), *call, repeats=repeats, options=options)
         if self.last_ledger.settings.get("budget") is not None:
             from weal.campaign.budget import beyond_budget
 
             _warn(beyond_budget(self.replay_session(), self.store.now()))
-        return ids[0] if n is None else ids
+        return ids[0] if n is None and not (options.rows or options.instead_of) else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
         """Lease these rows, whatever the learner would choose.

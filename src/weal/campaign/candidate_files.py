@@ -8,7 +8,7 @@ The index of the ids is beside the store (`index_folder`), and is built again if
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -22,6 +22,7 @@ from weal.campaign.ledger import Ledger
 from weal.campaign.rules import told_body
 from weal.campaign.target_columns import quantities_of_options
 from weal.errors import UnknownId
+from weal.learner.batch_limits import CandidateColumns, table_columns
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.pools.sharded_rows import ShardedIds
 from weal.learner.sharded_candidates import ShardedCandidates, read_shards
@@ -98,6 +99,12 @@ class FileCandidates:
         """The original cells by column; ValueError where they are too many."""
         self.refuse_many("candidates")
         return dict(self.candidates.cells(np.arange(self.rows)).to_pydict())
+
+    def named_columns(self, results: Collection[str]) -> CandidateColumns:
+        """The columns that options of an ask may name: all that are read but the results."""
+        pool = self.candidates
+        names = [name for name in pool.table_columns if name not in results]
+        return table_columns(pool.tables, names, self.plan, list(results))
 
     @property
     def fits_one_table(self) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from weal.campaign.ledger import Ledger
 from weal.core.arrays import Array
+from weal.learner.batch_limits import CandidateColumns, table_columns
 from weal.learner.candidates import Candidates, read_costs
 from weal.learner.memory_candidates import read_candidates
 from weal.store.protocol import Store
@@ -85,6 +86,9 @@ class CandidateTable(Protocol):
     def upto(self, rows: int) -> Candidates:
         """The first `rows` candidates, as a learner takes them."""
 
+    def named_columns(self, results: Collection[str]) -> CandidateColumns:
+        """The columns that options of an ask may name: all but the results."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignCandidates:
@@ -113,6 +117,12 @@ class CampaignCandidates:
         """The first `rows` candidates, as a learner takes them."""
         cost = None if self.cost is None else self.cost[:rows]
         return read_candidates(self.X[:rows], self.ids[:rows], cost=cost)
+
+    def named_columns(self, results: Collection[str]) -> CandidateColumns:
+        """The columns that options of an ask may name: all but the results."""
+        every = dict.fromkeys(name for part in self.parts for name in part.columns)
+        names = [name for name in every if name not in results]
+        return table_columns(lambda _: self.parts, names, self.plan, list(results))
 
     def columns(self) -> dict[str, list[Any]]:
         """The original cells by column; None where a part has no such column."""

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
+from weal.learner.batch_options import BatchOptionsBody
 from weal.learner.label_changes import CONFIRMED, change_labels
 from weal.store.events import Event
 
@@ -69,11 +70,12 @@ class ReasonBody(TypedDict):
 
 
 class AskBody(TypedDict):
-    """The part of the first `asked` event of an ask: weights of the acquisition functions."""
+    """The part of the first `asked` event of an ask: weights of the functions, and its options."""
 
     log_omega: list[float]
     acquisition: str | list[str]
     checks: NotRequired[int]
+    options: NotRequired[BatchOptionsBody]  # what the batch may hold; not there: anything
 
 
 class QuantityPredictionBody(TypedDict, total=False):

@@ -1,7 +1,8 @@
 """Idempotency keys: a client's name for a call, so that a retry of the call writes nothing.
 
     tell, tell_file, skip   content: labels (id, quantity, value, noise, sure) and rows to skip
-    ask                     content: number of rows, who asks, whether rows are drawn at random
+    ask                     content: number of rows, who asks, whether rows are drawn at random, and
+                            what the batch may hold
 
 The same key with the same content is a retry; with other content it raises ReusedKey, and nothing
 is written. The order of rows, notes and who tells are not content. Keys belong to one campaign;
@@ -19,6 +20,7 @@ is what those events hold; a row that is not among them must be in the campaign 
 Rows that were asked have the keys `ask KEY/0`, `ask KEY/1`, ...
 """
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +29,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from weal.errors import ReusedKey
+from weal.learner.batch_options import options_text
 from weal.quantities.kinds import WORKED
 from weal.store.events import MAX_KEY, Draft, Event, canonical_json, check_text
 from weal.store.protocol import Transaction
@@ -65,13 +68,16 @@ class AskCall:
     check: bool
     lease: timedelta | None = None  # None: as the settings say
     checks: int = 0  # rows drawn at random that the same command asks for after these
+    options: str = "{}"  # what the batch may hold, as canonical JSON
 
     def __str__(self) -> str:
         kinds = {" drawn at random" if self.check else "": self.n}
         kinds[" drawn at random"] = kinds.get(" drawn at random", 0) + self.checks
         rows = [f"{n} {'row' if n == 1 else 'rows'}{kind}" for kind, n in kinds.items() if n]
         lease = "" if self.lease is None else f" with a lease of {_length(self.lease)}"
-        return f"{' and '.join(rows)} for {self.who or 'nobody by name'}{lease}"
+        options = options_text(json.loads(self.options))
+        held = f" {options}" if options else ""
+        return f"{' and '.join(rows)}{held} for {self.who or 'nobody by name'}{lease}"
 
 
 def _length(lease: timedelta) -> str:
@@ -231,7 +237,8 @@ def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> N
         raise _refuse(key, first, str(change_of(first, str(first.body.get("quantity")))), str(call))
     lease = datetime.fromisoformat(first.body["until"]) - first.time
     drawn = bool(first.body["check"])
-    past = AskCall(len(events), first.who, drawn, call.lease and lease, checks)
+    options = canonical_json(first.body.get("ask", {}).get("options", {}))
+    past = AskCall(len(events), first.who, drawn, call.lease and lease, checks, options)
     if past != call:
         raise _refuse(key, first, str(past), str(call))
 

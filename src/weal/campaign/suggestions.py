@@ -14,12 +14,19 @@ from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial, reduce
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from weal.active_learner import ActiveLearner
+from weal.campaign.batch_rules import (
+    batch_of_session,
+    check_rows_out,
+    decide_returns,
+    options_key,
+)
 from weal.campaign.config import seconds
 from weal.campaign.events import (
     EVENT_BODY_VERSION,
@@ -41,11 +48,14 @@ from weal.campaign.session import Session
 from weal.diagnostics.explanation import Neighbour, brief, sentences, usual_sd
 from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
 from weal.goals.grammar import parse_goal
+from weal.learner.batch_options import NO_OPTIONS, BatchOptions, is_count
+from weal.learner.batches import BY_HAND
 from weal.learner.best_rows import set_membership
 from weal.learner.joint_scores import lead_view
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.repeats import belief_at
 from weal.learner.state import State
+from weal.learner.transitions import apply
 from weal.quantities.protocol import Quantity
 from weal.store.events import Draft, Event
 from weal.store.protocol import Transaction
@@ -66,6 +76,7 @@ class Suggestion:
 def decide_leases(
     tx: Transaction, ledger: Ledger, offers: Sequence[Suggestion], call: AskCall,
     lease: timedelta, common: AskBody | None, key: str | None = None,
+    options: BatchOptions = NO_OPTIONS,
 ) -> list[Draft]:  # fmt: skip
     """Lease the first suggestions that are still free; Conflict if too few are.
 
@@ -88,10 +99,11 @@ def decide_leases(
     if common is not None:
         bodies[0]["ask"] = common if key is None else {**common, "checks": call.checks}
     keys = [None] * call.n if key is None else ask_keys(key, 0, call.n)
-    return [
+    asked = [
         Draft("asked", body, offer.id, call.who, own)
         for offer, body, own in zip(free, bodies, keys, strict=True)
     ]
+    return [*decide_returns(tx, options, call), *asked]
 
 
 def _is_as_chosen(offer: Suggestion, now: Ledger, ledger: Ledger) -> bool:
@@ -104,7 +116,7 @@ def _asked_body(body: SuggestionBody, until: str) -> AskedBody:
     return {**body, "v": EVENT_BODY_VERSION, "until": until}  # type: ignore[typeddict-item]
 
 
-def check_free(now: Ledger, ids: Sequence[str], rows: Container[Any], time: datetime) -> None:
+def check_free(now: Ledger, ids: Sequence[Any], rows: Container[Any], time: datetime) -> None:
     """Raise an error if one of these rows cannot be leased."""
     out = {lease.id: lease for lease in now.open_leases(time)}
     for name in ids:
@@ -133,10 +145,27 @@ def choose_rows(
     left = int(state.free().sum())
     learner = ActiveLearner.of(state, beliefs)
     ids = learner.ask(max(wanted, min(wanted + spare, left)), more=True)
+    return _explained(state, beliefs, ids, learner), learner.state
+
+
+def choose_batch(
+    session: Session, state: State, wanted: int, options: BatchOptions
+) -> tuple[list[Suggestion], State]:
+    """Choose a batch with options, rows by hand first; and the state after it."""
+    beliefs = session.beliefs
+    ids, events = batch_of_session(session, state, beliefs, options, wanted)
+    after = reduce(apply, events, state)
+    return _explained(state, beliefs, ids, ActiveLearner.of(after, beliefs)), after
+
+
+def _explained(
+    state: State, beliefs: PosteriorCache, ids: Sequence[str], learner: ActiveLearner
+) -> list[Suggestion]:
+    """Suggestions for rows that a learner has asked in this state."""
     rows = [learner.history[learner.pending[name]] for name in ids]
     chances = _chances(state, beliefs, ids, rows)
     reasons = [_reason(row, p, state) for row, p in zip(rows, chances, strict=True)]
-    return _suggest(ids, predict_rows(state, beliefs, ids), reasons), learner.state
+    return _suggest(ids, predict_rows(state, beliefs, ids), reasons)
 
 
 def _chances(
@@ -193,6 +222,8 @@ def _suggest(
 
 
 def _reason(row: Mapping[str, Any], probability: float | None, state: State) -> ReasonBody:
+    if row["why"] == BY_HAND:
+        return {"how": BY_HAND}
     is_repeat = any(row["id"] in one.labels.by_name for one in state.quantities.values())
     found: ReasonBody = {
         "how": row["why"] if row["why"] == "start" or is_repeat else "chosen",
@@ -232,28 +263,34 @@ MAX_ASK_RETRIES = 20  # of an ask that others were faster than
 def ask(
     campaign: "Campaign", ledger: Ledger, n: int | None, who: str, lease: object, check: bool,
     key: str | None = None, checks: int = 0, repeats: bool = True,
+    options: BatchOptions = NO_OPTIONS,
 ) -> list[str]:  # fmt: skip
     """Ids of the rows that are leased now, or were by an earlier call with this key.
 
     `ledger` is the campaign as it was just read. `checks` is the number of rows drawn at random
     that the same command asks for after these. A row that has a label may be among them, for a
-    repeat, where `repeats` and the settings allow it.
+    repeat, where `repeats` and the settings allow it. `options` say what the batch may hold.
     """
+    if check and not options.is_empty:
+        raise ValueError(
+            "rows for a test of the predictions are drawn at random from all: leave out same, "
+            "at_most, where, instead_of and rows, or check"
+        )
     out = timedelta(seconds=seconds(ledger.settings["lease"] if lease is None else lease))
-    call = AskCall(_count(n), who, check, _length(lease), checks)
+    call = AskCall(_count(n, options), who, check, _length(lease), checks, options_key(options))
     if key is not None and (past := asked_before(campaign, key, call)):
         return past
     session = campaign.replay_session()  # slow: before it is our turn
     with campaign.store.turn(campaign.name):  # else concurrent calls choose the same rows
         if campaign.store.head(campaign.name)[0] != session.ledger.seq:  # others wrote meanwhile
             session = campaign.read_session()
-        events = _lease_rows(campaign, session, call, out, key, repeats)
+        events = _lease_rows(campaign, session, call, out, key, repeats, options)
     if events and events[-1].seq > campaign.last_ledger.seq:  # others wrote before these events
         campaign.read_ledger()
     with suppress(WealError):  # the rows are leased: a snapshot for next time may fail
         _write_snapshots(campaign.replay_session(), check)
     if events or key is None:
-        return [str(event.id) for event in events]
+        return [str(event.id) for event in events if event.kind == "asked"]
     return asked_before(campaign, key, call)  # the same call of another process was faster
 
 
@@ -261,9 +298,12 @@ def _length(lease: object) -> timedelta | None:
     return None if lease is None else timedelta(seconds=seconds(lease))
 
 
-def check_key(campaign: "Campaign", key: str, n: int, checks: int, lease: object) -> None:
+def check_key(
+    campaign: "Campaign", key: str, n: int, checks: int, lease: object,
+    options: BatchOptions = NO_OPTIONS,
+) -> None:  # fmt: skip
     """Raise ReusedKey if a command with other content had this key."""
-    call = AskCall(n, campaign.who, False, _length(lease), checks)
+    call = AskCall(n, campaign.who, False, _length(lease), checks, options_key(options))
 
     def look(tx: Transaction) -> list[Draft]:
         check_command(tx, key, call)
@@ -293,17 +333,18 @@ def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
 
 def _lease_rows(
     campaign: "Campaign", session: Session, call: AskCall, out: timedelta, key: str | None,
-    repeats: bool,
+    repeats: bool, options: BatchOptions = NO_OPTIONS,
 ) -> tuple[Event, ...]:  # fmt: skip
     """Lease rows of the session's choice; read and choose again if others have taken too many."""
     spare = 0
     for left in reversed(range(MAX_ASK_RETRIES)):
-        found, common = _choose(session, campaign.store.now(), call, spare, repeats)
+        found, common = _choose(session, campaign.store.now(), call, spare, repeats, options)
         ledger = session.ledger
         try:
-            return campaign.transact(
-                lambda tx: decide_leases(tx, ledger, found, call, out, common, key)  # noqa: B023
-            )
+            return campaign.transact(partial(
+                decide_leases, ledger=ledger, offers=found, call=call, lease=out, common=common,
+                key=key, options=options,
+            ))  # fmt: skip
         except Conflict:  # next time have as many rows to spare as others have asked, and more
             session = campaign.read_session()
             spare = max(call.n, 2 * spare, 2 * (session.ledger.asked - ledger.asked))
@@ -313,16 +354,23 @@ def _lease_rows(
 
 
 def _choose(
-    session: Session, now: datetime, call: AskCall, spare: int, repeats: bool
-) -> tuple[Sequence[Suggestion], AskBody | None]:
+    session: Session, now: datetime, call: AskCall, spare: int, repeats: bool,
+    options: BatchOptions,
+) -> tuple[Sequence[Suggestion], AskBody | None]:  # fmt: skip
     state, beliefs = session.choosable(now), session.beliefs
     allowed = repeats and session.ledger.settings.get("repeats", True)
     state = replace(state, settings=replace(state.settings, repeats=allowed))
     if call.check:
         return draw_rows(state, beliefs, call.n, session.ledger.checks), None
-    found, after = choose_rows(state, beliefs, call.n, spare)
+    if options.is_empty:
+        found, after = choose_rows(state, beliefs, call.n, spare)
+    else:
+        check_rows_out(session.ledger, options, call.who, now)
+        check_free(session.ledger, options.rows, state.candidates.index, now)
+        found, after = choose_batch(session, state, call.n, options)
     acquisition = session.ledger.settings["acquisition"]
-    return found, {"log_omega": after.log_omega.tolist(), "acquisition": acquisition}
+    common: AskBody = {"log_omega": after.log_omega.tolist(), "acquisition": acquisition}
+    return found, common if options.is_empty else {**common, "options": options.to_json()}
 
 
 def _write_snapshots(session: Session, check: bool) -> None:
@@ -331,12 +379,10 @@ def _write_snapshots(session: Session, check: bool) -> None:
         session.keep_pool()
 
 
-def _count(n: int | None) -> int:
-    if n is None:
-        return 1
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+def _count(n: int | None, options: BatchOptions) -> int:
+    if n is not None and not is_count(n):
         raise ValueError(f"asked for {n!r} rows; it needs a whole number of at least 1")
-    return n
+    return options.count(n)
 
 
 def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: object) -> list[str]:

@@ -88,4 +88,5 @@ def _with_sample(view: QuantityView, n: int) -> State:
     if last is None or not np.array_equal(last.at, at):
         last = _last[pool] = _Sample(at, pool.subset(at), pool.inputs_at(drawn))
     reference = last.reference if state.reference is None else state.reference
-    return replace(state, candidates=last.candidates, reference=reference)
+    allowed = None if state.allowed is None else state.allowed[at]
+    return replace(state, candidates=last.candidates, reference=reference, allowed=allowed)

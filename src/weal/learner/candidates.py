@@ -27,6 +27,7 @@ from weal.progress import Progress
 from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor
 from weal.tables.plan import TablePlan
+from weal.tables.table import Table
 
 if TYPE_CHECKING:
     from weal.tables.design_space import DesignSpace
@@ -128,6 +129,13 @@ class Candidates(Protocol):
 
     def frame_rows(self, names: Sequence[Hashable]) -> "Frame | None":
         """The same rows as a narwhals frame; None where the pool is no frame."""
+
+    @property
+    def table_columns(self) -> Sequence[str]:
+        """Names of the columns of the table that the candidates came in; of arrays, the inputs."""
+
+    def tables(self, columns: Sequence[str]) -> Sequence[Table]:
+        """All candidates with these columns at the least, as tables that follow each other."""
 
     def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
         """The inputs of these ids."""

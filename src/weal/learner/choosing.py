@@ -134,7 +134,7 @@ def _find_doubted(view: QuantityView, beliefs: PosteriorCache) -> int | None:
     """A measured row whose label is doubted, and would change the set of the goal if right."""
     if not _offers_repeats(view.settings):
         return None
-    found = doubted_of_set(view, beliefs)
+    found = [name for name in doubted_of_set(view, beliefs) if view.state.may_hold(name)]
     return view.candidates.index[found[0]] if found else None
 
 
@@ -314,8 +314,7 @@ def _from_joint_shortlist(
     state.free(wanted)
     found = list[Asked]()
     while len(found) < wanted:
-        few = state.candidates.subset(joint_shortlist(state, beliefs))
-        now = replace(with_selected_experts(state, beliefs), candidates=few)
+        now = with_selected_experts(state, beliefs).subset(joint_shortlist(state, beliefs))
         own = PosteriorCache(beliefs.memory)
         for _ in range(min(wanted - len(found), int(now.free(1).sum()))):
             event = next_query(now, own, opens)
@@ -363,11 +362,24 @@ def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
     best = scores.shortlist(weighted)
     at = candidates.first_by_hash(seed, SAMPLE_SHORTLIST)
     taken = np.array([candidates.index[name] for name in state.taken], dtype=np.int64)
-    few = candidates.subset(np.unique(np.concatenate([at[candidates.present[at]], best, taken])))
-    reference = state.reference
-    if reference is None and state.settings.needs_targets:
-        reference = candidates.target_inputs(seed, N_TARGET_POINTS)
-    elif reference is None:
-        _, reference = candidates.sample(seed)
+    few = np.unique(np.concatenate([at[candidates.present[at]], best, taken])).astype(np.intp)
+    return state_of_part(state, beliefs, few)
+
+
+def state_of_part(state: State, beliefs: PosteriorCache, at: NDArray[np.intp]) -> State:
+    """The state with only these candidates, whose scores are those in the whole pool.
+
+    That holds for functions that score a candidate by itself: `is_pointwise`.
+    """
     known = with_selected_experts(state, beliefs)
-    return replace(known, candidates=few, reference=reference)
+    return replace(known.subset(at), reference=reference_of(state))
+
+
+def reference_of(state: State) -> Array:  # (N, d)
+    """The reference points of the whole pool, for a state with a part of it."""
+    candidates, seed = state.candidates, state.settings.seed
+    if state.reference is not None:
+        return state.reference
+    if state.settings.needs_targets:
+        return candidates.target_inputs(seed, N_TARGET_POINTS)
+    return candidates.sample(seed)[1]

@@ -40,6 +40,7 @@ from weal.tables.cells import MISSING_MARKERS
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
 from weal.tables.plan import TablePlan
+from weal.tables.table import Table, read_table
 from weal.tables.table_options import Same
 
 if TYPE_CHECKING:
@@ -126,6 +127,18 @@ class MemoryCandidates:
     def frame_rows(self, names: Sequence[Hashable]) -> "Frame | None":
         """The same rows as a narwhals frame; None where the pool is no frame."""
         return None if self.frame is None else self.frame[[self.position(name) for name in names]]
+
+    @property
+    def table_columns(self) -> Sequence[str]:
+        """Names of the columns of the frame, or of the inputs of an array."""
+        return self.input_names if self.frame is None else list(self.frame.columns)
+
+    def tables(self, columns: Sequence[str]) -> Sequence[Table]:
+        """The frame, or the array, as one table."""
+        if self.frame is not None:
+            return [read_table(self.frame.select(columns).to_native())]
+        names = self.input_names
+        return [Table({name: self.X[:, names.index(name)] for name in columns}, len(self))]
 
     def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
         """The inputs of these ids."""

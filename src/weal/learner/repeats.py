@@ -100,6 +100,7 @@ def _repeatable(view: QuantityView) -> Positions:
     """Positions of measured rows that may be asked again, ascending."""
     pool, state = view.candidates, view.state
     names = [n for n in view.labels.by_name if n not in state.asked and n not in state.skipped]
+    names = [name for name in names if state.may_hold(name)]
     at = np.sort(np.array([pool.index[name] for name in names], dtype=np.intp))
     return at[pool.present[at]]
 

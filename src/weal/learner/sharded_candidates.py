@@ -40,7 +40,7 @@ from weal.shards.parquet_file import pyarrow
 from weal.shards.shard import Shard
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.plan import TablePlan, encode, make_plan
-from weal.tables.table import read_table
+from weal.tables.table import Table, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -211,6 +211,22 @@ class ShardedCandidates:
         """The rows of these ids, in this order: an array in memory, a table of arrow from files."""
         at = np.array([self.position(name) for name in names], dtype=np.int64)
         return self.reader[at] if self.dataset.in_memory else self.cells(at)
+
+    @property
+    def table_columns(self) -> Sequence[str]:
+        """Names of the columns that are read, that of the ids included; of arrays, the inputs."""
+        return [*([self.id_column] if self.id_column else []), *self.dataset.columns]
+
+    def tables(self, columns: Sequence[str]) -> Sequence[Table]:
+        """A table for each shard, read from its file."""
+        if self.dataset.in_memory:
+            X, names = self.reader[slice(None)], list(self.dataset.columns)
+            return [Table({name: X[:, names.index(name)] for name in columns}, len(self))]
+        text = [one for one in columns if one == self.id_column]
+        return [
+            rows_as_table(part.table(np.arange(part.rows, dtype=np.intp), columns), text)
+            for part in self.dataset.parts
+        ]
 
     def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
         """The inputs of these ids."""

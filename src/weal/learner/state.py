@@ -110,6 +110,8 @@ class State:
     history: tuple[Row, ...] = ()
     measured: tuple[Quantity, ...] = ()  # that users tell labels of
     given: tuple[Quantity, ...] = ()  # with labels from elsewhere, which only inform the others
+    # (U,)  rows that the batch being chosen may hold (`batches`); None: all
+    allowed: NDArray[np.bool_] | None = None
 
     def view(self, part: str | None = None) -> "QuantityView":
         """The state as a part sees it; None: the only one. ValueError: there is none such."""
@@ -166,12 +168,28 @@ class State:
         """Weights of the acquisition functions."""
         return dict(zip(self.settings.functions, np.exp(self.log_omega).tolist(), strict=True))
 
+    def subset(self, at: NDArray[np.intp]) -> "State":
+        """The state with only the candidates at these positions, in memory."""
+        allowed = None if self.allowed is None else self.allowed[at]
+        return replace(self, candidates=self.candidates.subset(at), allowed=allowed)
+
+    def may_hold(self, name: Hashable) -> bool:
+        """Whether the batch being chosen may hold a row."""
+        return self.allowed is None or bool(self.allowed[self.candidates.index[name]])
+
     def free(self, wanted: int = 0) -> NDArray[np.bool_]:  # (U,)
         """Candidates not labelled, asked, skipped or removed; Exhausted if fewer than wanted."""
         free = self.candidates.present.copy()
         # [1, alg:1 line 6, alg:2 line 15]
         free[[self.candidates.index[name] for name in self.taken]] = False
+        if self.allowed is not None:
+            free &= self.allowed
         left = int(free.sum())
+        if wanted > left and self.allowed is not None:
+            raise Exhausted(
+                f"asked for {wanted} more, and {left} of the rows that the batch may hold are "
+                "left; ask for fewer, or for other rows (same, at_most, where)"
+            )
         if wanted > left:
             labelled = set(self.labelled)  # a row with some of its labels may be asked too
             raise Exhausted(

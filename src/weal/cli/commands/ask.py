@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from weal.campaign.ledger import Lease
     from weal.campaign.session import Session
     from weal.campaign.suggestions import LeasedRow
+    from weal.learner.batch_options import BatchOptions
     from weal.quantities.protocol import Quantity
 
 
@@ -166,6 +167,7 @@ def _cell(value: object) -> str:
     "Suggest the next rows to measure.",
     "weal ask alloys -n 4",
     "weal ask alloys -n 8 --to batch.xlsx",
+    "weal ask alloys -n 96 --same temperature --at-most solvent=4 --where 'temperature < 90'",
 )
 @with_parameters(
     line.name,
@@ -193,6 +195,35 @@ def _cell(value: object) -> str:
         help="A key of your choice: the same key again shows the same rows and asks for none.",
     ),
     click.option("--no-repeats", is_flag=True, help="Ask for no row that is measured already."),
+    click.option(
+        "--same",
+        multiple=True,
+        metavar="COLUMN",
+        help="One value of this column in the whole batch: that of the best batch. Repeatable.",
+    ),
+    click.option(
+        "--at-most",
+        multiple=True,
+        metavar="COLUMN=K",
+        help="At most K different values of this column in the batch. Repeatable.",
+    ),
+    click.option(
+        "--where",
+        metavar="CONDITION",
+        help="A condition that every row satisfies, as in 'solvent is THF and temp < 90'.",
+    ),
+    click.option(
+        "--instead-of",
+        multiple=True,
+        metavar="ID",
+        help="A row that is out with you: another is asked in its place. Repeatable.",
+    ),
+    click.option(
+        *("--row", "rows"),
+        multiple=True,
+        metavar="ID",
+        help="A row to include, whatever would be chosen; it counts among -n. Repeatable.",
+    ),
     line.scheduler,
     line.by,
 )
@@ -206,6 +237,11 @@ def ask(
     force: bool,
     key: str | None,
     no_repeats: bool,
+    same: tuple[str, ...],
+    at_most: tuple[str, ...],
+    where: str | None,
+    instead_of: tuple[str, ...],
+    rows: tuple[str, ...],
     scheduler: str | None,
     by: str | None,
     store: str | None,
@@ -216,11 +252,8 @@ def ask(
     The rows are reserved ("out") for the person who asks until they are labelled or the lease ends.
     With a goal, a row that is measured already may be suggested for a repeat.
     """
-    if again and (n or checks or lease or key or no_repeats):
-        raise ValueError(
-            "--again shows the rows that are out; leave out -n, --check, --lease, --key and "
-            "--no-repeats"
-        )
+    limited = bool(same or at_most or where is not None or instead_of or rows)
+    _check_together(again, bool(n or lease or key or no_repeats), bool(checks), limited)
     if to is not None:
         from weal.campaign.export import check_worksheet
 
@@ -228,19 +261,20 @@ def ask(
     late = None
     with open_for_command(name, store, by, scheduler) as campaign, show_activity("choosing"):
         if again:
-            rows = [row for row in campaign.asked() if by in (None, row.who)]
+            shown = [row for row in campaign.asked() if by in (None, row.who)]
         else:
             from weal.campaign.suggestions import explain
 
             before = campaign.read_ledger().open_leases(campaign.store.now())
             again_ = f"weal ask {shlex.quote(name)} --again"
             interrupts.explain(f"stopped; if rows were asked by then, `{again_}` shows them")
-            ids, late = _ask_rows(campaign, n, checks, lease, key, not no_repeats)
+            options = _options(same, at_most, where, instead_of, rows) if limited else None
+            ids, late = _ask_rows(campaign, n, checks, lease, key, not no_repeats, options)
             session = campaign.replay_session()
             out = [session.ledger.leases[one] for one in ids if one in session.ledger.leases]
-            rows = explain(session, [lease for lease in out if lease.who == campaign.who])
-            own = [one for one in before if one.who == campaign.who]
-            report_leases(campaign, own, ids, rows, key)
+            shown = explain(session, [lease for lease in out if lease.who == campaign.who])
+            own = [one for one in before if one.who == campaign.who and one.id not in instead_of]
+            report_leases(campaign, own, ids, shown, key)
         session = campaign.replay_session()
         inputs, quantities = _inputs(session.ledger.plan), session.state.measured
         from weal.campaign.budget import beyond_budget
@@ -248,16 +282,30 @@ def ask(
         costs = beyond_budget(session, campaign.store.now())
         for note in (*session.beliefs.notes, *_doubts(session), *costs):
             say(note)
-        if to is not None and rows:
-            _write_worksheet(campaign, rows, to, force)
+        if to is not None and shown:
+            _write_worksheet(campaign, shown, to, force)
     if as_json:
         from weal.campaign.answers import row_answer
 
-        show_json([row_answer(row) for row in rows])
+        show_json([row_answer(row) for row in shown])
     else:
-        _show(rows, quantities, inputs, name, again)
+        _show(shown, quantities, inputs, name, again)
     if late:
         raise late
+
+
+def _check_together(again: bool, asks: bool, checks: bool, limited: bool) -> None:
+    """Refuse options that contradict each other."""
+    if again and (asks or checks or limited):
+        raise ValueError(
+            "--again shows the rows that are out; leave out -n, --check, --lease, --key, "
+            "--no-repeats, --same, --at-most, --where, --instead-of and --row"
+        )
+    if checks and limited:
+        raise ValueError(
+            "--check draws rows at random from all candidates; ask for them in a command of their "
+            "own, without --same, --at-most, --where, --instead-of and --row"
+        )
 
 
 def _doubts(session: "Session") -> list[str]:
@@ -268,22 +316,36 @@ def _doubts(session: "Session") -> list[str]:
     return [found] if found else []
 
 
+def _options(
+    same: Sequence[str], at_most: Sequence[str], where: str | None, instead_of: Sequence[str],
+    rows: Sequence[str],
+) -> "BatchOptions":  # fmt: skip
+    """The options of the batch, from the command line."""
+    from weal.campaign.label_input import distinct
+    from weal.learner.batch_options import read_limits, read_options
+
+    limits = read_limits(at_most) if at_most else None
+    return read_options(same, limits, where, distinct(instead_of), distinct(rows))
+
+
 def _ask_rows(
     campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None,
-    repeats: bool,
+    repeats: bool, options: "BatchOptions | None" = None,
 ) -> tuple[list[str], Exhausted | None]:  # fmt: skip
     """The reserved ids, and the error if there were too few rows for --check."""
     from weal.campaign.idempotency import key_of_checks
     from weal.campaign.suggestions import ask, check_key
+    from weal.learner.batch_options import NO_OPTIONS
 
-    n, checks, who = n or (0 if checks else 1), checks or 0, campaign.who
+    options = options or NO_OPTIONS
+    n, checks, who = n or (0 if checks else options.count(n)), checks or 0, campaign.who
     if key is not None:  # a key that cannot be used is refused before rows are reserved
-        check_key(campaign, key, n, checks, lease)
-    ledger = campaign.last_ledger
-    ids = ask(campaign, ledger, n, who, lease, False, key, checks, repeats) if n else []
-    own = None if key is None else key_of_checks(key)
+        check_key(campaign, key, n, checks, lease, options)
+    ledger, own = campaign.last_ledger, (key, checks, repeats, options)
+    ids = ask(campaign, ledger, n, who, lease, False, *own) if n else []
+    drawn_key = None if key is None else key_of_checks(key)
     try:
-        drawn = ask(campaign, ledger, checks, who, lease, True, own) if checks else []
+        drawn = ask(campaign, ledger, checks, who, lease, True, drawn_key) if checks else []
         return ids + drawn, None
     except Exhausted as error:  # the first rows are reserved and must be shown
         if not ids:

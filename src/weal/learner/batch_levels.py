@@ -1,0 +1,330 @@
+"""Which levels of a hard-to-change factor a batch holds: the best joint batch over the levels.
+
+For a batch of n rows with one level of a factor (`same`), a greedy batch is chosen within each
+level, and the level whose batch has the largest joint value (`batch_value`) is taken. The level of
+the best single row may have nothing else to offer; and a batch that is chosen freely and filtered
+afterwards is no batch of n rows. A level with fewer than n free rows is not compared.
+
+With many levels, or many rows, the work is bounded:
+
+    first     MAX_LEVELS levels are compared by batches of FIRST_ROWS rows. Of a column of numbers
+              they are evenly spaced by rank; else they are those with the largest bounds: the sum
+              of the n largest variances (goal learn) or scores in the level
+    numbers   then MAX_NEIGHBOURS levels between the best one and those beside it
+    last      the MAX_FINALISTS best are compared by batches of n rows
+    rows      a level is tried on MAX_LEVEL_ROWS of its rows; a pool in files, on a sample
+
+For several levels (`at_most`) sets of levels are compared in the same way: those that a greedy
+batch opens as it goes until it may open no more; those that come first by their bounds; those of a
+free batch, by their bounds; and those with the most rows.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weal.core.arrays import Array
+from weal.core.hashing import hash_ids, mix_with_seed
+from weal.errors import Exhausted
+from weal.learner.batch_limits import Factor
+from weal.learner.batch_value import BatchValues, Mask, batch_values
+from weal.learner.choosing import state_of_part
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.state import State
+from weal.text import some
+
+MAX_LEVELS = 10
+MAX_NEIGHBOURS = 4
+MAX_FINALISTS = 3
+FIRST_ROWS = 16
+MAX_LEVEL_ROWS = 1024
+MAX_SEARCHED_ROWS = 8192  # of a pool in files
+
+Positions = NDArray[np.intp]
+LevelSet = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A batch that was tried: its value, and the levels of each factor that it holds."""
+
+    value: float
+    levels: tuple[LevelSet, ...]
+
+
+def rows_of_best_levels(
+    state: State, beliefs: PosteriorCache, factors: Sequence[Factor], used: Sequence[LevelSet],
+    wanted: int,
+) -> Mask:  # (U,)  # fmt: skip
+    """The rows at the levels that the best joint batch of `wanted` more rows holds.
+
+    `used` are the levels of each factor that rows included by hand have. Exhausted, with the way
+    out, where no levels have so many free rows.
+    """
+    free = state.free()
+    for factor, own in zip(factors, used, strict=True):
+        free &= factor.levels.codes >= 0
+        if len(own) == factor.limit:
+            free &= np.isin(factor.levels.codes, list(own))
+    _check_sizes(factors, used, free, wanted)
+    if all(
+        len(_levels_in(one, free) | own) <= one.limit
+        for one, own in zip(factors, used, strict=True)
+    ):
+        levels = [_levels_in(one, free) | own for one, own in zip(factors, used, strict=True)]
+        return _rows_at(factors, levels)
+    found = _search_of(state, beliefs, factors, used, free, wanted).best()
+    if found is None:
+        raise Exhausted(
+            f"no {wanted:,} free rows were found with {limits_text(factors)}; ask for fewer rows, "
+            "or allow more values (at_most, --at-most)"
+        )
+    return _rows_at(factors, found.levels)
+
+
+def limits_text(factors: Sequence[Factor]) -> str:
+    """The limits in words, such as "one temperature"."""
+    several = "at most {} values of {}"
+    return " and ".join(
+        f"one {one.text}" if one.limit == 1 else several.format(one.limit, one.text)
+        for one in factors
+    )
+
+
+def _rows_at(factors: Sequence[Factor], levels: Iterable[Iterable[int]]) -> Mask:
+    masks = [np.isin(one.levels.codes, list(own)) for one, own in zip(factors, levels, strict=True)]
+    return np.asarray(np.logical_and.reduce(masks))
+
+
+def _levels_in(factor: Factor, rows: Mask) -> LevelSet:
+    return frozenset(np.unique(factor.levels.codes[rows]).tolist()) - {-1}
+
+
+def _sizes(factor: Factor, rows: Mask) -> NDArray[np.intp]:  # (L,)
+    """The number of these rows at each level."""
+    codes = factor.levels.codes[rows]
+    return np.bincount(codes[codes >= 0], minlength=len(factor.levels.names))
+
+
+def _check_sizes(
+    factors: Sequence[Factor], used: Sequence[LevelSet], free: Mask, wanted: int
+) -> None:
+    """Exhausted where the largest levels of a factor have too few rows."""
+    for factor, own in zip(factors, used, strict=True):
+        sizes = _sizes(factor, free)
+        most = _most_rows(sizes, own, factor.limit)
+        if most < wanted:
+            raise _too_few(factor, own, sizes, wanted, most)
+
+
+def _most_rows(sizes: NDArray[np.intp], own: LevelSet, limit: int) -> int:
+    """The rows at the levels `own`, and at the largest others up to the limit."""
+    others = np.sort(np.delete(sizes, list(own)))[::-1][: limit - len(own)]
+    return int(sizes[list(own)].sum() + others.sum())
+
+
+def _too_few(
+    factor: Factor, own: LevelSet, sizes: NDArray[np.intp], wanted: int, most: int
+) -> Exhausted:
+    largest = sorted(own) or np.argsort(-sizes, kind="stable")[:5].tolist()
+    shown = [f"{factor.levels.names[k]}: {sizes[k]:,}" for k in largest]
+    column, limit = factor.levels.columns[0], factor.limit + 1
+    alone = "; every row has a value of its own" if sizes.max(initial=0) == 1 else ""
+    fewer = f"ask for {most:,} or fewer, or " if most else ""
+    return Exhausted(
+        f"asked for {wanted:,} more rows with {limits_text([factor])}, and at most {most:,} free "
+        f"rows have that ({some(shown)}{alone}). To go on, {fewer}allow more values: "
+        f"at_most={{{column!r}: {limit}}}, --at-most {column}={limit}"
+    )
+
+
+def _search_of(
+    state: State, beliefs: PosteriorCache, factors: Sequence[Factor], used: Sequence[LevelSet],
+    free: Mask, wanted: int,
+) -> "LevelSearch":  # fmt: skip
+    """The search in a state; that of a pool in files is in a part of it, in memory."""
+    sizes = [_sizes(factor, free) for factor in factors]
+    if state.candidates.in_shards:
+        at = _part_of(state, factors[0], free, wanted)
+        state, beliefs = state_of_part(state, beliefs, at), PosteriorCache(beliefs.memory)
+        index = np.array([state.candidates.index[name] for name in state.candidates.ids])
+        assert np.array_equal(index, np.arange(len(at)))
+        factors, free = [factor.subset(at) for factor in factors], free[at]
+    values = batch_values(state, beliefs)
+    amounts = np.where(free, values.row_amounts(), 0.0)
+    return LevelSearch(values, tuple(factors), tuple(used), free, amounts, tuple(sizes), wanted)
+
+
+def _part_of(state: State, factor: Factor, free: Mask, wanted: int) -> Positions:
+    """Positions of some rows of each level, and of all that are taken, ascending."""
+    pool, at = state.candidates, np.flatnonzero(free)
+    at = np.random.default_rng([state.settings.seed, len(state.taken)]).permutation(at)
+    codes = factor.levels.codes[at]
+    order = np.argsort(codes, kind="stable")
+    rank = np.arange(len(at)) - np.searchsorted(codes[order], codes[order])
+    share = min(MAX_SEARCHED_ROWS / len(at), 1.0)
+    sizes = np.bincount(codes)[codes[order]]
+    some_of_level = np.maximum(np.ceil(sizes * share), np.minimum(sizes, wanted))
+    taken = np.array([pool.index[name] for name in state.taken], dtype=np.intp)
+    return np.union1d(at[order[rank < some_of_level]], taken).astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelSearch:
+    """The search for the levels of one batch."""
+
+    values: BatchValues
+    factors: tuple[Factor, ...]
+    used: tuple[LevelSet, ...]
+    free: Mask  # (U,)
+    amounts: Array  # (U,)  of rows by themselves; 0 where they are not free
+    sizes: tuple[NDArray[np.intp], ...]  # (L,)  free rows at each level, in the whole pool
+    wanted: int
+
+    def best(self) -> Trial | None:
+        """The trial with the largest value; None: no trial had enough rows."""
+        first = self.factors[0]
+        if first.limit > 1 or self.used[0]:
+            return largest(self._trials_of_sets(self.free, self.wanted))
+        levels = [k for k, size in enumerate(self.sizes[0].tolist()) if size >= self.wanted]
+        few = min(self.wanted, FIRST_ROWS)
+        tried = {k: self._trial_of_level(k, few) for k in self._screened(levels)}
+        for k in self._neighbours(levels, tried) if first.levels.is_ordered else []:
+            tried[k] = self._trial_of_level(k, few)
+        known = {k: one for k, one in sorted(tried.items()) if one is not None}
+        if few == self.wanted:
+            return largest(known.values())
+        finalists = sorted(known, key=lambda k: (-known[k].value, k))
+        whole = (self._trial_of_level(k, self.wanted) for k in finalists)
+        ready = (one for one in whole if one is not None)
+        return largest([one for one, _ in zip(ready, range(MAX_FINALISTS), strict=False)])
+
+    def _screened(self, levels: list[int]) -> list[int]:
+        """The levels to compare first."""
+        if len(levels) <= MAX_LEVELS:
+            return levels
+        if self.factors[0].levels.is_ordered:
+            steps = np.linspace(0, len(levels) - 1, MAX_LEVELS).round().astype(int)
+            return [levels[k] for k in steps.tolist()]
+        bounds = self._bounds(0)
+        return sorted(sorted(levels, key=lambda k: (-bounds[k], k))[:MAX_LEVELS])
+
+    def _neighbours(self, levels: list[int], tried: dict[int, Trial | None]) -> list[int]:
+        """Levels between the best one and those tried beside it, evenly spaced."""
+        known = {k: one.value for k, one in tried.items() if one is not None}
+        if not known:
+            return []
+        best = max(sorted(known), key=lambda k: known[k])
+        low = max([k for k in tried if k < best], default=best)
+        high = min([k for k in tried if k > best], default=best)
+        inside = [k for k in levels if low < k < high and k != best]
+        if len(inside) <= MAX_NEIGHBOURS:
+            return inside
+        steps = np.linspace(0, len(inside) - 1, MAX_NEIGHBOURS + 2).round().astype(int)[1:-1]
+        return [inside[k] for k in steps.tolist()]
+
+    def _bounds(self, k: int) -> Array:  # (L,)
+        """The sum of the n largest amounts at each level; of fewer rows, the same share."""
+        codes, sizes = self.factors[k].levels.codes, self.sizes[k]
+        found = np.zeros(len(sizes))
+        for level in np.flatnonzero(sizes).tolist():
+            own = np.sort(self.amounts[self.free & (codes == level)])[::-1]
+            share = len(own) / sizes[level]
+            most = max(int(np.ceil(self.wanted * share)), 1)
+            found[level] = own[:most].sum() / max(share, 1e-12)
+        return found
+
+    def _trial_of_level(self, level: int, wanted: int) -> Trial | None:
+        """The best batch at one level of the first factor, within the limits of the others."""
+        rows = self.free & (self.factors[0].levels.codes == level)
+        return largest(self._trials_of_sets(rows, wanted))
+
+    def _trials_of_sets(self, rows: Mask, wanted: int) -> list[Trial]:
+        """Batches of these rows: with levels opened one after the other, or chosen before."""
+        first = self._trial(rows, wanted)
+        if all(len(_levels_in(one, rows)) <= one.limit for one in self.factors):
+            return [] if first is None else [first]
+        held = self._trial(rows, wanted, is_limited=False)
+        orders = [self._bounds, lambda k: _sizes(self.factors[k], rows).astype(np.float64)]
+        if held is not None:
+            orders.append(lambda k: self._held_first(k, held.levels[k]))
+        others = [self._trial(self._rows_by(rows, order), wanted) for order in orders]
+        return [one for one in (first, *others) if one is not None]
+
+    def _held_first(self, k: int, held: LevelSet) -> Array:
+        """Bounds, with those of some levels before all others."""
+        bounds = self._bounds(k)
+        before = (bounds.max() + 1.0) * np.isin(np.arange(len(bounds)), list(held))
+        return np.asarray(bounds + before)
+
+    def _rows_by(self, rows: Mask, order: Callable[[int], Array]) -> Mask:
+        """The rows at the levels of each factor that come first, as many as its limit."""
+        found = rows
+        for k, factor in enumerate(self.factors):
+            own, by = self.used[k], order(k)
+            others = sorted(_levels_in(factor, found) - own, key=lambda level: (-by[level], level))
+            found = found & np.isin(factor.levels.codes, [*own, *others[: factor.limit - len(own)]])
+        return found
+
+    def _trial(self, rows: Mask, wanted: int, is_limited: bool = True) -> Trial | None:
+        """The greedy batch of these rows; None: there are too few."""
+        at = self._some_rows(rows, wanted)
+        if len(at) < wanted:
+            return None
+        part, here = self.values.part(at)
+        allowed = np.isin(here, at)
+        factors = [factor.subset(here) for factor in self.factors]
+        index = part.candidates.index
+
+        def open_rows(batch: Sequence[Hashable]) -> Mask:
+            taken = np.array([index[name] for name in batch], dtype=np.intp)
+            if not is_limited:
+                return allowed
+            left = allowed.copy()
+            left[taken] = False
+            return _openable(factors, self.used, left, taken, wanted - len(batch))
+
+        done = self.values.choose(part, wanted, open_rows)
+        if done is None:
+            return None
+        chosen = np.array([index[name] for name in done.batch], dtype=np.intp)
+        codes = [factor.levels.codes[chosen].tolist() for factor in factors]
+        levels = [frozenset(own) | fixed for own, fixed in zip(codes, self.used, strict=True)]
+        return Trial(self.values.joint_value(done), tuple(levels))
+
+    def _some_rows(self, rows: Mask, wanted: int) -> Positions:
+        """Positions of the rows of a trial: all, or those with the least hashes of (seed, id)."""
+        at, state = np.flatnonzero(rows), self.values.state
+        most = max(MAX_LEVEL_ROWS, 4 * wanted)
+        if len(at) <= most:
+            return at
+        hashes = mix_with_seed(hash_ids(list(state.candidates.ids_at(at))), state.settings.seed)
+        return np.sort(at[np.argsort(hashes, kind="stable")[:most]])
+
+
+def largest(trials: Iterable[Trial | None]) -> Trial | None:
+    """The trial with the largest value, the first of equal ones."""
+    there = [one for one in trials if one is not None]
+    return max(there, key=lambda one: one.value) if there else None
+
+
+def _openable(
+    factors: Sequence[Factor], used: Sequence[LevelSet], left: Mask, taken: Positions, missing: int
+) -> Mask:
+    """The rows left that keep to the limits, and leave enough rows for all that are missing."""
+    found = left
+    for factor, own in zip(factors, used, strict=True):
+        codes = factor.levels.codes
+        held = own | frozenset(codes[taken].tolist())
+        if len(held) == factor.limit:
+            found = found & np.isin(codes, list(held))
+            continue
+        sizes = _sizes(factor, left)
+        new = [k for k in np.flatnonzero(sizes).tolist() if k not in held]
+        rooms = [_most_rows(sizes, held | {k}, factor.limit) for k in new]
+        fit = [k for k, room in zip(new, rooms, strict=True) if room >= missing]
+        inside = list(held) if _most_rows(sizes, held, factor.limit) >= missing else []
+        found = found & np.isin(codes, [*inside, *fit])
+    return found
