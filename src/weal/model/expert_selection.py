@@ -218,7 +218,8 @@ def _refit_selection(
     more = evidence_rows(X, z, noise, most=fitted_to)
     known = (X[more], z[more] / np.sqrt(variance), noise[more] / variance)
     most = expert_kind.most_experts(len(z))
-    return model_selection.refit_selection(best, *known, most, setting.temper)
+    widths = columns_of_inputs(setting, X.shape[1])
+    return model_selection.refit_selection(best, *known, most, setting.temper, widths)
 
 
 def _select_models(

@@ -247,9 +247,15 @@ class EvidencePeak:
         return self.height + _log_volume(self.H, self.slope)
 
 
-def fit(start: Kernel, noise: float, X: Array, y: Array, noise_var: Array) -> EvidencePeak:
-    """The maximum of the evidence, searched from a kernel and a noise ratio."""
-    shape = kernel_parameters(start, start.n_inputs(X.shape[1]))
+def fit(
+    start: Kernel, noise: float, X: Array, y: Array, noise_var: Array,
+    parameters: KernelParameters | None = None,
+) -> EvidencePeak:  # fmt: skip
+    """The maximum of the evidence, searched from a kernel and a noise ratio.
+
+    `parameters` have another prior than `kernel_parameters` gives.
+    """
+    shape = parameters or kernel_parameters(start, start.n_inputs(X.shape[1]))
     problem = EvidenceFit.of(shape, X, y, noise_var)
     low, high = (
         np.append(ends, np.log(ratio))

@@ -7,6 +7,8 @@ classes of candidates have prior probabilities:
     anova                  1 - (1 - ANOVA_SHARE)^(d - 1)   none with one input
     one for each input     FITTED_SHARE of the rest        evenly over the families
     grid                   the remainder, evenly over the kernels
+    one for each level     LEVELS_SHARE of all             where there are categories, in at most
+                                                           MAX_LEVEL_COLUMNS columns
 
 All share one prior of the noise ratio (`ard.noise_prior`), or a class would gain or lose by the
 noise of the labels. Evidence, Laplace's for fitted kernels, gives posterior probabilities;
@@ -42,6 +44,7 @@ from weal.core.constants import (
     FORWARD_RATIO,
     GRID_FAMILIES,
     GRID_LENGTHS,
+    LEVELS_SHARE,
     MANY_INPUTS,
     MAX_EXPERTS,
     MIN_LABELS_FOR_ARD,
@@ -52,6 +55,11 @@ from weal.core.extensions.anova_kernel import ANOVA
 from weal.core.extensions.ard import EvidencePeak, fit, forward, noise_prior
 from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
 from weal.core.extensions.label_noise import prior_height, units
+from weal.core.extensions.level_lengths import (
+    MAX_LEVEL_COLUMNS,
+    level_candidates,
+    level_parameters,
+)
 from weal.core.extensions.posterior_points import (
     CandidateModel,
     CandidateModels,
@@ -111,6 +119,10 @@ def select_models(
             start = (anova, ANOVA_RATIO)
             parts.append(point_candidates(_fit_peak(start, X, y, noise_var), X, y, noise_var))
             shares.append(anova_share)
+        if widths and X.shape[1] <= MAX_LEVEL_COLUMNS:
+            parts.append(level_candidates(peaks, X, y, noise_var))
+            shares = [(1.0 - LEVELS_SHARE) * share for share in shares]
+            shares.append(LEVELS_SHARE / len(peaks))
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
     every = concat_candidates(parts)
     return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
@@ -201,16 +213,21 @@ LENGTH_SCALE_FACTORS, NOISE_RATIO_STARTS = (
 
 
 def refit_selection(
-    found: ModelSelection, X: Array, y: Array, noise_var: Array, most: int, temper: float = 1.0
-) -> ModelSelection:
-    """A selection of `most` experts, with lengthscales and noise refitted to labels y (t,) at X."""
+    found: ModelSelection, X: Array, y: Array, noise_var: Array, most: int, temper: float = 1.0,
+    widths: Widths = (),
+) -> ModelSelection:  # fmt: skip
+    """A selection of `most` experts, with lengthscales and noise refitted to labels y (t,) at X.
+
+    `widths` are the columns of each input; an expert without them has one for each level.
+    """
     stated = bool(noise_var.any())
     models = list(zip(found.kernels, found.noise.tolist(), strict=True))
     log_z: list[float] = []
     for known in _starts(found):
         kernel, noise = _likeliest(*known, X, y, noise_var)
         unit = float(units([kernel], [noise], X, y, noise_var)[0, 0]) if stated else 1.0
-        peak = fit(kernel, noise, X, y, noise_var / unit)
+        prior = level_parameters(kernel, widths) if widths and not kernel.widths else None
+        peak = fit(kernel, noise, X, y, noise_var / unit, prior)
         models.append((peak.kernel, peak.noise))
         log_z.append(peak.log_z + evidence_constant(len(y)))
     each = [log_evidence_grid([kernel], [noise], X, y, noise_var) for kernel, noise in models]
@@ -241,12 +258,15 @@ def _likeliest(
 
 
 def _starts(found: ModelSelection) -> list[tuple[Kernel, float]]:
-    """The first expert of each selected family, and of both families of the grid."""
+    """The first expert of each selected family, and of both families of the grid.
+
+    With exchangeable levels and with a lengthscale for each level, a family counts as two.
+    """
     first, noise = found.kernels[0], float(found.noise[0])
-    starts: dict[str, tuple[Kernel, float]] = {}
+    starts: dict[tuple[str, Widths], tuple[Kernel, float]] = {}
     for kernel, lam in zip(found.kernels, found.noise.tolist(), strict=True):
-        starts.setdefault(kernel.family, (kernel, lam))
+        starts.setdefault((kernel.family, kernel.widths), (kernel, lam))
     for family in GRID_FAMILIES if first.family in GRID_FAMILIES else ():
         other = replace(first, family=family)
-        starts.setdefault(family, (other, noise))
+        starts.setdefault((family, other.widths), (other, noise))
     return list(starts.values())
