@@ -166,7 +166,7 @@ def test_blocks_of_correlations_change_nothing(constants):
     experts = of_three(12)
     X = np.random.default_rng(10).standard_normal((70, 3))
     whole = experts.correlated_points(X).K
-    constants(exact_gp, MIN_WIDE_BLOCK=16, BLOCK_CORRELATIONS=64)
+    constants(exact_gp, WIDE_BLOCK=16, BLOCK_CORRELATIONS=64)
     assert (whole == experts.correlated_points(X).K).all()
 
 

@@ -116,9 +116,9 @@ def check(targets, place, ens, pool):
     every = np.arange(M)
     there, points = place.points(ens, place.R), place.points(ens, place.X)
     mu, _ = ens.experts.predict(there)
-    np.testing.assert_allclose(targets.means(ens.experts, every), mu, rtol=1e-7, atol=1e-9)
-    asked = ScorePass(ens, {}, place.X[:0], np.zeros(0), (0, 0), None, (), targets=targets)
-    found = pool._covariances(asked, every, np.arange(len(place.X)))
+    posterior = targets.posterior(ens.experts, every)
+    np.testing.assert_allclose(posterior.means, mu, rtol=1e-7, atol=1e-9)
+    found = posterior.covariance(pool._points_of(ens, every, np.arange(len(place.X))))
     truth = ens.experts.covariance(points, there)
     np.testing.assert_allclose(found, truth, atol=1e-9)
 
@@ -132,8 +132,6 @@ def test_targets_follow_labels_and_candidates_believed(name, memory, ratio):
     targets = place.embedding.targets(place.ens.experts, place.R)
     rng = np.random.default_rng(5)
     for n in rng.permutation(len(place.X))[:9].tolist():
-        step = ensemble.step(told.ens, place.points(told.ens, place.X[n : n + 1]), 0.5 + n % 3)
-        targets = targets.after(step)
         told.tell(pool, n, 0.5 + n % 3)
     check(targets, place, told.ens, pool)
     for many in (2, MIN_PENDING_FOR_JOINT_UPDATE):

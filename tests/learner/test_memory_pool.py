@@ -164,6 +164,29 @@ def test_a_fork_and_its_original_go_their_own_ways(limits, name, way, first):
         check(one, place, labels.refolded(), atol=1e-11)
 
 
+@pytest.mark.parametrize("way", ["together", "one by one"])
+def test_a_fork_copies_no_correlations_and_writes_to_none_of_its_parents(limits, way):
+    place = world("exact")
+    belief = place.belief(everyone=True, **limits(way))
+    told = Told.none(place)
+    told.tell_many(belief, 5, 12)
+    twin, other = belief.fork(), replace_told(told)
+    other.tell_many(twin, 7, 4)
+    grandchild, third = twin.fork(), replace_told(other)
+    third.tell_many(grandchild, 8, 3)
+    for parent, child, late in zip(belief.groups, twin.groups, grandchild.groups, strict=True):
+        assert np.shares_memory(parent.points.rows.array, child.points.rows.array)
+        assert np.shares_memory(parent.points.rows.array, late.points.rows.array)
+        assert not np.shares_memory(child.points.tail.array, late.points.tail.array)
+        assert [one.points.K.shape[1] for one in (parent, child, late)] == [12, 16, 19]
+    told.tell_many(belief, 9, 5)
+    for one, labels in ((belief, told), (twin, other), (grandchild, third)):
+        check(one, place, labels.refolded(), atol=1e-11)
+        for group in one.groups:
+            experts = labels.ens.experts.take(group.which)
+            assert (group.points.K == experts.correlated_points(place.X).K).all()
+
+
 def replace_told(told):
     """A copy that other labels can be told to."""
     return Told(told.world, told.ens, list(told.X), list(told.y), list(told.noise_var))

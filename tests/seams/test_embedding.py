@@ -60,10 +60,11 @@ def test_targets_have_the_covariances_and_means_of_the_experts(case):
     there = embedding.points(experts, others[:3])
     points = embedding.take(which).pool_points(experts.take(which), others)
     truth = experts.covariance(embedding.points(experts, others), there)[which]
-    found = targets.covariance(experts, which, points)
+    posterior = targets.posterior(experts, which)
+    found = posterior.covariance(points)
     np.testing.assert_allclose(found, truth, rtol=1e-7, atol=1e-9)
     means = experts.predict(there)[0][which]
-    np.testing.assert_allclose(targets.means(experts, which), means, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(posterior.means, means, rtol=1e-9, atol=1e-12)
 
 
 def test_relevance_is_the_mean_squared_covariance_with_reference_points(case):

@@ -134,7 +134,7 @@ def _why(
 
     view, why = session.view(), asked["why"]
     is_number = view.has_model and not quantity.words
-    usual = usual_sd(view.state, session.beliefs.model(view) if is_number else None)
+    usual = usual_sd(view, session.beliefs) if is_number else None
     own = prediction_of(asked, quantity.name, session.ledger.first_quantity)
     given = (*moments_of(quantity, own), why.get("shares", {}), near, usual)
     said = sentences(quantity, why["how"], *given, reason_of(quantity, own))

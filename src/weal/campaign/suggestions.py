@@ -433,7 +433,7 @@ def explain(session: Session, leases: Sequence[Lease]) -> list[LeasedRow]:
     view, quantity = session.view(), lead_quantity(session.state)
     near = quantity_neighbours(session, quantity, [lease.id for lease in leases])
     is_number = view.has_model and not quantity.words
-    usual = usual_sd(view.state, session.beliefs.model(view) if is_number else None)
+    usual = usual_sd(view, session.beliefs) if is_number else None
     pairs = zip(leases, near, strict=True)
     return [_describe_lease(session, quantity, *pair, usual) for pair in pairs]
 

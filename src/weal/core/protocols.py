@@ -137,19 +137,24 @@ class Magnitude(Protocol):
 
 
 class Targets(Protocol):
-    """Target points, and their covariances with candidates."""
+    """Target points; they do not change with labels."""
 
-    def after(self, step: StepOfKind) -> Self:
-        """The targets after a label."""
+    def posterior(self, experts: ExpertsOfKind, which: Index) -> "TargetPosterior":
+        """The posterior at the targets, under some of the experts."""
 
-    def means(self, experts: ExpertsOfKind, which: Index) -> Array:
-        """Means (H, R) of f at the targets, under some of the experts."""
 
-    def covariance(self, experts: ExpertsOfKind, which: Index, points: Points) -> Array:
-        """Covariances (H, N, R) of pool points with the targets, in units of the magnitude."""
+class TargetPosterior(Protocol):
+    """The posterior of H experts at R targets."""
 
-    def recompute(self, experts: ExpertsOfKind) -> Self:
-        """The targets of the same experts after other labels."""
+    @property
+    def means(self) -> Array:
+        """Means (H, R) of f at the targets."""
+
+    def covariance(self, points: Points) -> Array:
+        """Covariances (H, N, R) of pool points of these experts with the targets.
+
+        They are in units of the magnitude.
+        """
 
 
 class Reference(Protocol):

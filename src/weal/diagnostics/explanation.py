@@ -8,10 +8,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weal import text
 from weal.core.arrays import Array
 from weal.diagnostics import effects
+from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import QuantityView, State
 from weal.model.model import Model
 from weal.quantities.protocol import Quantity
@@ -121,11 +123,17 @@ def _nearest(
     )
 
 
-def usual_sd(state: State, model: Model | None) -> float | None:
-    """The median sd of f over (a sample of) the candidates; None without a model."""
-    if model is None:
-        return None
-    _, sd = model.predict(sample(state, USUAL_SAMPLE), return_std=True)
+def usual_sd(view: QuantityView, beliefs: PosteriorCache) -> float:
+    """The median sd of f over (a sample of) the candidates, for a view with a model.
+
+    It is taken from the posterior on the candidates where that is cached.
+    """
+    at, X = view.candidates.sample(view.settings.seed)
+    some = sample_rows(view.state, len(X), USUAL_SAMPLE)
+    if beliefs.has_pool(view):
+        _, sd = beliefs.moments(view, at[some])
+    else:
+        _, sd = beliefs.model(view).predict(X[some], return_std=True)
     return float(np.median(sd))
 
 
@@ -135,7 +143,12 @@ def sample(state: State, most: int, purpose: int = 0) -> Array:
     Of a large pool they are drawn from the sample that stands for it (`learner.candidates`).
     """
     _, X = state.candidates.sample(state.settings.seed)
-    if len(X) <= most:
-        return X
-    rng = np.random.default_rng([state.settings.seed, len(X), purpose])
-    return X[np.sort(rng.choice(len(X), most, replace=False))]
+    return np.asarray(X[sample_rows(state, len(X), most, purpose)])
+
+
+def sample_rows(state: State, n: int, most: int, purpose: int = 0) -> NDArray[np.intp]:
+    """Positions, ascending, of at most `most` of n rows, drawn by the learner's seed."""
+    if n <= most:
+        return np.arange(n)
+    rng = np.random.default_rng([state.settings.seed, n, purpose])
+    return np.sort(rng.choice(n, most, replace=False))

@@ -87,8 +87,6 @@ class CacheEntry:
         """The entry with the parts that were computed later."""
         validation, tracked = late.validation or self.validation, {**self.tracked, **late.tracked}
         both = replace(self, validation=validation, tracked=tracked)
-        if late.targets is not None:
-            both = replace(both, targets=late.targets, targets_of=late.targets_of)
         return both if late.pool is None else replace(both, pool=late.pool, pool_of=late.pool_of)
 
 
@@ -155,9 +153,7 @@ def _after(entry: CacheEntry, label: Label) -> CacheEntry:
         mu, v = apply_step(validation.mu, validation.v, c, told)
         validation = replace(validation, points=told.extend(validation.points, c), mu=mu, v=v)
     model = replace(entry.model, trained=after)
-    targets = None if entry.targets is None else entry.targets.after(told)
-    told_now = (*entry.told, label)
-    return replace(entry, told=told_now, model=model, validation=validation, targets=targets)
+    return replace(entry, told=(*entry.told, label), model=model, validation=validation)
 
 
 class PosteriorCache:
@@ -225,17 +221,15 @@ class PosteriorCache:
         """The targets of `mvr`, and the candidates by hash."""
         if self._target_points is None or not self._target_points.serves(view.state):
             self._target_points = target_points(view.state, self._target_points)
-        points, kept = self._target_points, self._find_entry(view)
-
-        def start(entry: CacheEntry) -> CacheEntry:
+        points, entry = self._target_points, self._entry_of(view)
+        if entry.targets is None or entry.targets_of is not points.X:
             model = entry.model
             X = check_distance("the reference", model.scaling.inputs(points.X))
             targets = model.embedding_.targets(model.ensemble_.experts, X)
-            return replace(entry, targets=targets, targets_of=points.X)
-
-        missing = kept is None or kept.targets_of is not points.X
-        entry = self._entry_of(view, start if missing else None)
-        return cast(Targets, entry.targets), points.order
+            entry = replace(entry, targets=targets, targets_of=points.X)
+            self._entries[view.quantity.name] = entry
+        assert entry.targets is not None
+        return entry.targets, points.order
 
     def pending_posterior(self, view: QuantityView) -> PendingPosterior:
         """The posterior as if every pending candidate had been labelled with its predicted mean.
@@ -309,6 +303,13 @@ class PosteriorCache:
         var = model.magnitude_[kept][:, None] * v
         mean, sd = in_units(model.trained, model.scaling, mu, var, kept)
         return model.clip(mean), sd
+
+    def has_pool(self, view: QuantityView) -> bool:
+        """Whether the posterior on candidates in memory is cached, so that `moments` is fast."""
+        entry = self._find_entry(view)
+        if entry is None or entry.pool is None or view.candidates.in_shards:
+            return False
+        return entry.pool_of[0] is view.candidates.row_identity
 
     def watch(self, X: Array) -> int:
         """Track other points X (N, d) too; `predict_tracked` gives their posterior."""

@@ -137,8 +137,8 @@ class RawInputs:
         return np.array([kernel.variance for kernel in experts.kernels])
 
     def targets(self, experts: ExactExperts, X: Array) -> ExactTargets:
-        """The targets X (R, d) with their coefficients."""
-        return ExactTargets.of(experts, X)
+        """The targets X (R, d)."""
+        return ExactTargets(X)
 
     def reference(self, experts: ExactExperts, X: Array) -> ExactReference:
         """A sample of the reference points X (R, d)."""

@@ -31,7 +31,7 @@ Means at the targets are moved as those of any points (`experts.moved`).
 """
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,9 @@ from scipy.linalg import solve_triangular
 
 from weal.core.arrays import Array, Index
 from weal.core.constants import MAX_EXPERTS_IN_REDUCTION, MIN_EXPERT_WEIGHT
-from weal.core.paper.exact_gp import CorrelatedPoints, ExactExperts, ExactStep
-from weal.core.paper.feature_gp import FeatureExperts, FeatureStep
-from weal.core.paper.kernels import Kernel, correlation
+from weal.core.paper.exact_gp import CorrelatedPoints, ExactExperts, all_correlations
+from weal.core.paper.feature_gp import FeatureExperts
+from weal.core.paper.kernels import Kernel
 
 # Nodes of each expert, by how many experts there are at the most, and how many sds they reach: so
 # many that MV is right to 5 % for sds that differ by factors of up to 40.
@@ -142,73 +142,60 @@ class FeatureTargets:
 
     points: Array  # (M, R, F)
 
-    def after(self, step: FeatureStep) -> Self:
-        """Features do not change with labels."""
-        return self
+    def posterior(self, experts: FeatureExperts, which: Index) -> "FeatureTargetPosterior":
+        """The posterior at the targets, under some of the experts."""
+        return FeatureTargetPosterior(experts.take(which), self.points[which])
 
-    def means(self, experts: FeatureExperts, which: Index) -> Array:  # (H, R)
-        """Means of f at the targets, of some of the experts."""
-        mu: Array = np.matmul(self.points[which], experts.theta[which][:, :, None])[..., 0]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FeatureTargetPosterior:
+    """The posterior of H experts on features at R targets."""
+
+    experts: FeatureExperts  # H
+    points: Array  # (H, R, F)
+
+    @property
+    def means(self) -> Array:  # (H, R)
+        """Means of f at the targets."""
+        mu: Array = np.matmul(self.points, self.experts.theta[:, :, None])[..., 0]
         return mu
 
-    def covariance(self, experts: FeatureExperts, which: Index, points: Array) -> Array:
+    def covariance(self, points: Array) -> Array:
         """Covariances (H, N, R), in units of the magnitude, for features (H, N, F)."""
-        return experts.take(which).covariance(points, self.points[which])
-
-    def recompute(self, experts: FeatureExperts) -> Self:
-        """The targets of the same experts after other labels."""
-        return self
+        return self.experts.covariance(points, self.points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExactTargets:
     """The targets of exact experts."""
 
-    kernels: tuple[Kernel, ...]  # M
-    points: CorrelatedPoints  # k(labelled, targets) (M, t, R)
-    B: Array  # (M, t, R)
-    mu: Array  # (M, R)
+    X: Array  # (R, d)
 
-    @classmethod
-    def of(cls, experts: ExactExperts, X: Array) -> Self:
-        """The targets X (R, d) for experts after some labels."""
-        points = experts.correlated_points(X)
-        near = experts.solve(points)
-        mu, _ = experts.predict(near)
+    def posterior(self, experts: ExactExperts, which: Index) -> "ExactTargetPosterior":
+        """The posterior at the targets, under some of the experts."""
+        some = experts.take(which)
+        near = some.solved_points(self.X)
         B = near.V
-        if len(experts.X):
-            solve = zip(experts.L, near.V, strict=True)
-            B = np.stack([_back(L, V) for L, V in solve])
-        return cls(experts.kernels, points, B, mu)
+        if len(some.X):
+            B = np.stack([_back(L, V) for L, V in zip(some.L, near.V, strict=True)])
+        return ExactTargetPosterior(some.kernels, self.X, B, some.predict(near)[0])
 
-    def after(self, step: ExactStep) -> Self:
-        """The targets after the label."""
-        c = step.column(self.points)  # (M, R)
-        gain = (c / step.s[:, None])[:, None, :]
-        B = np.concatenate([self.B - step.a[:, :, None] * gain, gain], axis=1)
-        mu = self.mu + c * (step.e / step.s)[:, None]
-        return type(self)(self.kernels, step.extend(self.points, c), B, mu)
 
-    def means(self, experts: ExactExperts, which: Index) -> Array:  # (H, R)
-        """Means of f at the targets, of some of the experts."""
-        return np.asarray(self.mu[which])
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactTargetPosterior:
+    """The posterior of H exact experts at R targets."""
 
-    def covariance(self, experts: ExactExperts, which: Index, points: CorrelatedPoints) -> Array:
+    kernels: tuple[Kernel, ...]  # H
+    X: Array  # (R, d)
+    B: Array  # (H, t, R)  (K + lam I)^-1 k(labelled, targets)
+    means: Array  # (H, R)
+
+    def covariance(self, points: CorrelatedPoints) -> Array:
         """Covariances (H, N, R), in units of the magnitude, for points of these experts."""
-        members = np.arange(len(self.kernels))[which].tolist()
-        out = np.empty((len(members), len(points.X), len(self.points.X)))
-        prior: dict[Kernel, Array] = {}  # some differ in their noise alone
-        for h, m in enumerate(members):
-            kernel = self.kernels[m]
-            if kernel not in prior:
-                prior[kernel] = correlation(kernel, points.X, self.points.X)
-            np.matmul(points.K[h].T, self.B[m], out=out[h])
-            np.subtract(prior[kernel], out[h], out=out[h])
+        out = all_correlations(self.kernels, points.X, self.X)
+        for h, K in enumerate(points.K):
+            out[h] -= K.T @ self.B[h]
         return out
-
-    def recompute(self, experts: ExactExperts) -> Self:
-        """The targets of the same experts after other labels."""
-        return type(self).of(experts, self.points.X)
 
 
 def _back(L: Array, V: Array) -> Array:

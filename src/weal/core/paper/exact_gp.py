@@ -31,7 +31,7 @@ from weal.core.paper.kernels import Kernel, correlation
 # larger than the last. At 1500 labels 1e-13 fails; this leaves room for some ten thousand.
 LEAST_RATIO = 1e-11
 # Correlations that are taken together, and columns of them: they stay in the processor's cache.
-BLOCK_CORRELATIONS, MIN_WIDE_BLOCK = 1 << 17, 1 << 12
+BLOCK_CORRELATIONS, WIDE_BLOCK = 1 << 17, 1 << 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,24 +64,44 @@ class CorrelatedPoints:
     """Points of a pool: the inputs, and their correlations with the labelled points."""
 
     X: Array  # (N, d)
-    rows: GrowingRows  # (M, t, N)  k(labelled, points)
+    rows: GrowingRows  # (M, t0, N)  k(labelled, points)
+    tail: GrowingRows | None = None  # (M, t - t0, N)  of labels since a fork; None: not forked
 
     @property
     def K(self) -> Array:  # (M, t, N)
         """k(labelled, points)."""
-        return self.rows.array
+        if self.tail is None:
+            return self.rows.array
+        return np.concatenate([self.rows.array, self.tail.array], axis=1)
 
-    def copy(self) -> Self:
-        """The same points in a buffer of their own."""
-        return type(self)(self.X, self.rows.copy())
+    def fork(self) -> Self:
+        """The same points, which share the rows so far; new rows are in a buffer of their own."""
+        M, _, N = self.rows.array.shape
+        tail = GrowingRows.empty(M, 0, N) if self.tail is None else self.tail.copy()
+        return type(self)(self.X, self.rows, tail)
+
+    def append(self, row: Array) -> Self:
+        """The points with the correlations (M, N) of one more labelled point."""
+        if self.tail is None:
+            return type(self)(self.X, self.rows.append(row))
+        return type(self)(self.X, self.rows, self.tail.append(row))
+
+    def explained(self, a: Array) -> Array:  # (M, N)
+        """K'a for the coefficients a (M, t) of labels."""
+        t = self.rows.t
+        found: Array = np.matmul(a[:, None, :t], self.rows.array)[:, 0]
+        if self.tail is not None and self.tail.t:
+            found += np.matmul(a[:, None, t:], self.tail.array)[:, 0]
+        return found
 
     def take(self, which: Index) -> Self:
         """The points of some of the experts."""
         return type(self)(self.X, GrowingRows(self.K[which].copy()))
 
-    def at(self, rows: slice) -> Self:
-        """Some of the points, as a view."""
-        return type(self)(self.X[rows], GrowingRows(self.K[:, :, rows]))
+    def of_expert(self, m: int, at: Index) -> Array:  # (t, n)
+        """K of one expert and some of the points."""
+        rows = self.rows.array[m][:, at]
+        return rows if self.tail is None else np.concatenate([rows, self.tail.array[m][:, at]])
 
 
 Form = TypeVar("Form", SolvedPoints, CorrelatedPoints)
@@ -105,12 +125,13 @@ class ExactStep:
 
     def extend(self, points: Form, column: Array) -> Form:
         """V with one more row, c / sqrt(s); or k with one more row."""
-        near = isinstance(points, SolvedPoints)
-        row = column / np.sqrt(self.s)[:, None] if near else self._correlation(points.X)
-        return type(points)(points.X, points.rows.append(row))
+        if isinstance(points, SolvedPoints):
+            row = column / np.sqrt(self.s)[:, None]
+            return type(points)(points.X, points.rows.append(row))
+        return points.append(self._correlation(points.X))
 
     def _correlation(self, X: Array) -> Array:  # (M, N)
-        return np.stack([correlations(kernel, self.x, X)[0] for kernel in self.kernels])
+        return all_correlations(self.kernels, self.x, X)[:, 0]
 
     def take(self, which: Index) -> Self:
         """The step of some of the experts alone."""
@@ -124,19 +145,31 @@ def product(points: SolvedPoints | CorrelatedPoints, w: Array, back: Array) -> A
     if isinstance(points, SolvedPoints):
         c: Array = np.matmul(w[:, None, :], points.V)[:, 0]
     else:
-        c = np.matmul(back[:, None, :], points.K)[:, 0]
+        c = points.explained(back)
     return c
 
 
 def correlations(kernel: Kernel, X: Array, Y: Array, out: Array | None = None) -> Array:
     """Correlations (N, N') of the rows of X (N, d) and Y (N', d), in blocks that fit the cache."""
     K = np.empty((len(X), len(Y))) if out is None else out
-    size = max(1, BLOCK_CORRELATIONS // max(1, min(len(Y), MIN_WIDE_BLOCK)))
-    for first in range(0, len(Y), MIN_WIDE_BLOCK):
-        there = Y[first : first + MIN_WIDE_BLOCK]
+    size = max(1, BLOCK_CORRELATIONS // max(1, min(len(Y), WIDE_BLOCK)))
+    for first in range(0, len(Y), WIDE_BLOCK):
+        there = Y[first : first + WIDE_BLOCK]
         for start in range(0, len(X), size):
             found = correlation(kernel, X[start : start + size], there)
-            K[start : start + size, first : first + MIN_WIDE_BLOCK] = found
+            K[start : start + size, first : first + WIDE_BLOCK] = found
+    return K
+
+
+def all_correlations(kernels: tuple[Kernel, ...], X: Array, Y: Array) -> Array:  # (M, N, N')
+    """Correlations of the rows of X (N, d) and Y (N', d) under M kernels."""
+    K = np.empty((len(kernels), len(X), len(Y)))
+    for m, kernel in enumerate(kernels):
+        first = kernels.index(kernel)
+        if first < m:  # they differ in their noise alone
+            K[m] = K[first]
+        else:
+            correlations(kernel, X, Y, K[m])
     return K
 
 
@@ -171,14 +204,7 @@ class ExactExperts:
 
     def correlated_points(self, X: Array) -> CorrelatedPoints:
         """The points X (N, d) in the form that a pool of these experts keeps."""
-        K = np.empty((len(self.kernels), len(self.X), len(X)))
-        for m, kernel in enumerate(self.kernels):
-            first = self.kernels.index(kernel)
-            if first < m:  # they differ in their noise alone
-                K[m] = K[first]
-            else:
-                correlations(kernel, self.X, X, K[m])
-        return CorrelatedPoints(X, GrowingRows(K))
+        return CorrelatedPoints(X, GrowingRows(all_correlations(self.kernels, self.X, X)))
 
     def solve(self, points: CorrelatedPoints) -> SolvedPoints:
         """The points with V = L^-1 k."""
@@ -257,7 +283,7 @@ class ExactExperts:
 
     def prior_covariance(self, a: SolvedPoints | CorrelatedPoints, b: SolvedPoints) -> Array:
         """K [1, eq:gp_prior]."""
-        return np.stack([correlation(kernel, a.X, b.X) for kernel in self.kernels])
+        return all_correlations(self.kernels, a.X, b.X)
 
     def covariance(self, a: SolvedPoints, b: SolvedPoints) -> Array:
         """K - V'V."""

@@ -63,7 +63,7 @@ def points_of(
     places = {m: (group, n) for group in groups for n, m in enumerate(group.members.tolist())}
     found = [places[m] for m in members.tolist()]
     if isinstance(groups[0].points, CorrelatedPoints):
-        K = [cast(CorrelatedPoints, group.points).K[n][:, at] for group, n in found]
+        K = [cast(CorrelatedPoints, group.points).of_expert(n, at) for group, n in found]
         return CorrelatedPoints(groups[0].points.X[at], GrowingRows(np.stack(K)))
     return np.stack([cast(Array, group.points)[n, at] for group, n in found])
 
@@ -208,15 +208,7 @@ class MemoryPool:
         which: Index = slice(None) if len(kept) == len(self.mu) else kept
         q = None if self.q is None else self.q[which]
         belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
-        return score(asked, kept, belief, partial(self._covariances, asked))
-
-    def _covariances(
-        self, asked: ScorePass, members: NDArray[np.intp], at: NDArray[np.intp]
-    ) -> Array:  # (H, n, R)
-        """Covariances of candidates with the targets of a pass, under some of the kept experts."""
-        assert asked.targets is not None
-        points = self._points_of(asked.ens, members, at)
-        return asked.targets.covariance(asked.ens.experts, members, points)
+        return score(asked, kept, belief, partial(self._points_of, asked.ens))
 
     def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
         """Candidates in the form of some of the kept experts, in float64, cached or recomputed."""
@@ -242,7 +234,7 @@ class MemoryPool:
         twin.q = None if self.q is None else self.q.copy()
         if self.exact and self.cached:
             twin.groups = [
-                replace(group, points=cast(CorrelatedPoints, group.points).copy())
+                replace(group, points=cast(CorrelatedPoints, group.points).fork())
                 for group in self.groups
             ]
         return twin

@@ -177,19 +177,17 @@ def with_pseudo_labels(
     `noise` is the sd of the noise that every label of the quantity has by itself. The pool of the
     given posterior is updated in place: do not use it again.
     """
-    ens, pool, targets = posterior.ens, posterior.pool, posterior.targets
+    ens, pool = posterior.ens, posterior.pool
     if len(at) >= MIN_PENDING_FOR_JOINT_UPDATE:
         points, lam = posterior.points(at), ens.ratios(np.full(len(y), noise**2))
         ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
-        targets = None if targets is None else targets.recompute(ens.experts)
         posterior = replace(posterior, ens=ens, pool=pool.recompute(ens))
     else:
         for n, label in zip(at, y.tolist(), strict=True):
             told = ensemble.step(ens, posterior.points([n]), label, noise**2)
             after = replace(ens, experts=ens.experts.condition(told))
             pool.follow(ens, told, after)
-            targets = None if targets is None else targets.after(told)
             ens = after
             posterior = replace(posterior, ens=ens)
     X = np.concatenate([posterior.X, pool.inputs_at(at)])
-    return replace(posterior, X=X, y=np.append(posterior.y, y), targets=targets)
+    return replace(posterior, X=X, y=np.append(posterior.y, y))

@@ -28,6 +28,7 @@ from weal.core.extensions.acquisition_registry import (
 )
 from weal.core.extensions.variance_reduction import TargetBelief, experts_in_reduction
 from weal.core.paper.acquisition import Acquisition, Belief, gpm_var
+from weal.core.protocols import Points
 from weal.core.tie_breaking import BestCandidates, best_candidates, merge
 from weal.learner.pools.protocol import Combine, ScorePass
 
@@ -107,13 +108,12 @@ class MemoryScores:
         return {}
 
 
-# Of experts (H,) and candidates (N,): covariances (H, N, R) with the targets of a pass, in units of
-# the magnitude.
-Covariances = Callable[[NDArray[np.intp], NDArray[np.intp]], Array]
+# Of experts (H,) and candidates (N,): these candidates in the form of these experts.
+PointsOf = Callable[[NDArray[np.intp], NDArray[np.intp]], Points]
 
 
 def score(
-    asked: ScorePass, kept: NDArray[np.intp], belief: Belief, covary: Covariances
+    asked: ScorePass, kept: NDArray[np.intp], belief: Belief, points_of: PointsOf
 ) -> MemoryScores:
     """Scores of all functions on all candidates, given the belief of the kept experts.
 
@@ -123,9 +123,7 @@ def score(
     some, listed = belief, np.zeros(0, dtype=np.intp)
     if asked.targets is not None:
         listed = shortlist(asked, partial(gpm_var, belief))
-        some = _with_target_covariance(
-            asked, kept, _part(belief, listed), lambda members: covary(members, listed)
-        )
+        some = _with_target_covariance(asked, kept, _part(belief, listed), listed, points_of)
     scores = np.zeros((len(functions), belief.mu.shape[1]))
     for row, function in zip(scores, functions, strict=True):
         if needs_targets(function):
@@ -168,16 +166,17 @@ def _with_target_covariance(
     asked: ScorePass,
     kept: NDArray[np.intp],
     belief: Belief,
-    covary: Callable[[NDArray[np.intp]], Array],
+    listed: NDArray[np.intp],
+    points_of: PointsOf,
 ) -> Belief:
     """The belief with target means and covariances of its experts with larger weights."""
     ens, which = asked.ens, experts_in_reduction(belief.w)
     members = kept[which]
     assert asked.targets is not None
-    cov = covary(members)
+    targets = asked.targets.posterior(ens.experts, members)
+    cov = targets.covariance(points_of(members, listed))
     cov *= ens.magnitude[members, None, None]
-    mu = asked.targets.means(ens.experts, members)
-    return replace(belief, target_belief=TargetBelief(which, mu, cov))
+    return replace(belief, target_belief=TargetBelief(which, targets.means, cov))
 
 
 def _blocks(U: int) -> Iterator[slice]:

@@ -23,7 +23,7 @@ from weal.core.extensions.expert_pruning import (
     select_experts_to_keep,
 )
 from weal.core.paper.ensemble import Ensemble
-from weal.core.protocols import Embedding, ExpertsOfKind, Reference, StepOfKind
+from weal.core.protocols import Embedding, ExpertsOfKind, Points, Reference, StepOfKind
 from weal.core.scaling import Scaling
 from weal.learner.pools.combined_scores import ShardContext, ShardedScores, TargetScores
 from weal.learner.pools.protocol import PoolScores, PoolSnapshot, ScorePass
@@ -141,17 +141,15 @@ class ShardedPool:
         mu, v = experts.predict(points)
         q = None if reference is None else reference.take(members).relevance(experts, points)
         belief = belief_of(few, members, mu, v, q, X)
-        scores = score(few, members, belief, partial(self._covariances, few, X)).scores
+        scores = score(few, members, belief, partial(self._points_of, few.ens, X)).scores
         return TargetScores(tuple(k for k, *_ in target_scores), at, scores)
 
-    def _covariances(
-        self, asked: ScorePass, X: Array, members: NDArray[np.intp], at: NDArray[np.intp]
-    ) -> Array:  # (H, n, R)
-        """Covariances of rows X[at] with the targets of a pass, under some of the experts."""
-        assert asked.targets is not None
-        experts: ExpertsOfKind = asked.ens.experts.take(members)
-        points = self.embedding.take(members).pool_points(experts, X[at])
-        return asked.targets.covariance(asked.ens.experts, members, points)
+    def _points_of(
+        self, ens: Ensemble, X: Array, members: NDArray[np.intp], at: NDArray[np.intp]
+    ) -> Points:
+        """The rows X[at] in the form of some of the experts."""
+        experts: ExpertsOfKind = ens.experts.take(members)
+        return self.embedding.take(members).pool_points(experts, X[at])
 
     def _scoring(
         self, asked: ScorePass, members: NDArray[np.intp], reference: Reference | None
