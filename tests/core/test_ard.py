@@ -23,13 +23,16 @@ from weal.core.constants import (
     SOUGHT_LENGTHS,
     SOUGHT_RATIOS,
     SOUGHT_STRENGTHS,
+    SOUGHT_TREND_STRENGTHS,
     STRENGTH_SPREAD,
 )
 from weal.core.extensions.anova_kernel import ANOVA
 from weal.core.extensions.ard import EvidenceFit, fit, forward, kernel_parameters
 from weal.core.extensions.integrated_evidence import evidence_constant
+from weal.core.extensions.trend_kernel import TREND
 from weal.core.paper.kernels import FAMILIES, Kernel
 
+STRENGTHS = {ANOVA: SOUGHT_STRENGTHS, TREND: SOUGHT_TREND_STRENGTHS}
 EVERY = pytest.mark.parametrize("family", [*FAMILIES, ANOVA])
 
 
@@ -49,19 +52,23 @@ def loss(p, kernel, X, y, noise_var):
 
 
 def place(peak):
-    """The parameters of a peak: log lengthscales, log s of anova, and log noise ratio."""
-    strength = [peak.kernel.alpha] if peak.kernel.family == ANOVA else []
+    """The parameters of a peak: log lengthscales, log of the strength, and log noise ratio."""
+    strength = [peak.kernel.alpha] if peak.kernel.family in STRENGTHS else []
     return np.log([*peak.kernel.length_scale, *strength, peak.noise])
 
 
-def log_prior(ell, strength, lam, told):
-    """Of lengthscales, s of anova where there is one, and noise ratio, by scipy."""
+def log_prior(family, ell, strength, lam, told):
+    """Of lengthscales, strength where there is one, and noise ratio, by scipy."""
     d = len(ell)
-    mean = np.log(ANOVA_LENGTH) if strength else np.log(LEVEL_LENGTH * d**0.5)
+    mean = np.log(ANOVA_LENGTH if family == ANOVA else LEVEL_LENGTH * d**0.5)
     spread = LENGTH_SPREAD**2 * np.eye(d) + LEVEL_SPREAD**2 * np.ones((d, d))
     found = stats.multivariate_normal(np.full(d, mean), spread).logpdf(np.log(ell))
     if strength:
-        found += stats.norm(-0.5 * np.log(d), STRENGTH_SPREAD).logpdf(np.log(strength[0]))
+        center = -0.5 * np.log(d) if family == ANOVA else 0.0
+        found += stats.norm(center, STRENGTH_SPREAD).logpdf(np.log(strength[0]))
+    if family == TREND:  # noise and magnitude are relative to what varies over a lengthscale
+        visible = (1.0 + strength[0]) / (1.0 + 100.0 * strength[0])
+        lam, found = lam / visible, found - MAGNITUDE_PRIOR_A * np.log(visible)
     hill = stats.norm(np.log(NOISE_RATIO), NOISE_SPREAD).pdf(np.log(lam))
     even, share = 1.0 / np.ptp(np.log(SOUGHT_RATIOS)), NOISE_HILL * (1.0 - told)
     return found + np.log(share * hill + (1.0 - share) * even)
@@ -77,8 +84,8 @@ def test_the_loss_is_evidence_and_prior(family, d):
     truth = student_log_evidence(
         K, y, lam + noise_var, MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
     ) - evidence_constant(9)
-    strength = [kernel.alpha] if family == ANOVA else []
-    truth += log_prior(ell, strength, lam, np.mean(noise_var > 0.0))
+    strength = [kernel.alpha] if family in STRENGTHS else []
+    truth += log_prior(family, ell, strength, lam, np.mean(noise_var > 0.0))
     ours, _ = loss(np.log([*ell, *strength, lam]), kernel, X, y, noise_var)
     assert ours == pytest.approx(-truth, rel=1e-9)
 
@@ -93,7 +100,7 @@ def test_the_gradient_is_the_slope_of_the_loss(family, d, repeated):
     kernel = Kernel(family, alpha=0.7, offset=10.0)
     rng = np.random.default_rng(2)
     for _ in range(4):
-        P = d + (family == ANOVA)
+        P = d + (family in STRENGTHS)
         p = np.append(rng.uniform(-1.0, 2.0, P), rng.uniform(-8.0, 0.0))
         _, gradient = loss(p, kernel, X, y, noise_var)
         slope = approx_fprime(p, lambda q: loss(q, kernel, X, y, noise_var)[0], 1e-6)
@@ -108,7 +115,7 @@ def test_the_peak_is_a_local_maximum(family, noise):
     X, y, noise_var = problem(2, d, 25, noise)
     peak = fit(Kernel(family, d**0.5, alpha=0.7, offset=10.0), 1e-2, X, y, noise_var)
     p = place(peak)
-    strength = [SOUGHT_STRENGTHS] if family == ANOVA else []
+    strength = [STRENGTHS[family]] if family in STRENGTHS else []
     ends = [*[(SOUGHT_LENGTHS[0], SOUGHT_LENGTHS[1] * d**0.5)] * d, *strength, SOUGHT_RATIOS]
     low, high = np.log(ends).T
     assert (p >= low - 1e-12).all()
@@ -154,9 +161,9 @@ def integral(kernel, X, y, n=161):
         C = np.maximum(ev, 0.0) + np.exp(log_lam)[:, None]  # eigenvalues (n, t)
         b = MAGNITUDE_PRIOR_B + 0.5 * ((Q.T @ y) ** 2 / C).sum(axis=1)
         values.append(-(MAGNITUDE_PRIOR_A + 0.5 * len(y)) * np.log(b) - 0.5 * np.log(C).sum(axis=1))
-    by_length = np.array([log_prior([ell], [], 1.0, 0.0) for ell in np.exp(log_ell)])
-    by_noise = np.array([log_prior([1.0], [], lam, 0.0) for lam in np.exp(log_lam)])
-    values += by_length[:, None] + by_noise - log_prior([1.0], [], 1.0, 0.0)
+    by_length = np.array([log_prior(kernel.family, [ell], [], 1.0, 0.0) for ell in np.exp(log_ell)])
+    by_noise = np.array([log_prior(kernel.family, [1.0], [], lam, 0.0) for lam in np.exp(log_lam)])
+    values += by_length[:, None] + by_noise - log_prior(kernel.family, [1.0], [], 1.0, 0.0)
     return logsumexp(values) + np.log((log_ell[1] - log_ell[0]) * (log_lam[1] - log_lam[0]))
 
 

@@ -21,7 +21,7 @@ def problem(family, seed=0):
     return EvidenceFit.of(shape, X, y / y.std(), 0.02 * rng.random(T)), p
 
 
-@pytest.mark.parametrize("family", ["rbf", "matern52", "rq", "anova"])
+@pytest.mark.parametrize("family", ["rbf", "matern52", "rq", "anova", "trend"])
 def test_columns_found_together_are_those_found_one_by_one(family):
     fit, p = problem(family)
     at = fit.loss(p)[1]

@@ -39,6 +39,9 @@ def profile(family, r, alpha=1.0):
         return math.exp(-r * r / 2)
     if family == "rq":
         return (1 + r * r / (2 * alpha)) ** -alpha
+    if family == "trend":
+        long, deviation = profile("rbf", r / 10), profile("matern52", r)
+        return (deviation + 100 * alpha * long) / (1 + 100 * alpha)
     nu = NU[family]
     a = math.sqrt(2 * nu) * r
     return 2 ** (1 - nu) / gamma(nu) * a**nu * kv(nu, a) if a < 600 else 0.0

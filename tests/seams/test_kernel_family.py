@@ -196,7 +196,8 @@ D = 40_000
 # A cosine lies in [-1, 1]: by Hoeffding a mean of D of them is farther than 5 / sqrt(D) from its
 # expectation with probability 7e-6.
 TOLERANCE = 5.0 / np.sqrt(D)
-HEAVY = [family for family in FAMILIES if family != "rbf"]
+# Of trend 99 % are an RBF, and products are the kernel itself.
+HEAVY = [family for family in FAMILIES if family not in ("rbf", "trend")]
 
 
 def kernel_of(family, d):
@@ -251,11 +252,12 @@ def test_the_product_of_one_dimensional_kernels_would_not_pass(family):
 
 # Measured ratios of the errors at d = 3 and 8: rbf 0.73 and 0.59, matern52 0.80 and 0.77,
 # rq 0.86 and 0.83, matern32 0.85 and 0.83, matern12 0.95 and 0.94.
+# Not of trend: which of two scales a frequency has is left to chance, and is all of its error.
 MARGIN = {"rbf": 0.85, "matern52": 0.9, "rq": 0.95, "matern32": 0.95, "matern12": 0.99}
 
 
 @pytest.mark.parametrize("d", [3, 8])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", MARGIN)
 def test_orthogonal_draws_make_a_smaller_error_at_equal_cost(family, d):
     """Root mean square over 1500 draws and all pairs; its own error is about 1 %."""
     kernel, draws = Kernel(family, d**0.5), 1500

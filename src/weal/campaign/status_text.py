@@ -27,6 +27,7 @@ SMOOTHNESS = {
     "matern12": "rough",
     "rq": "smooth at several scales",
     "anova": "main effects and interactions",
+    "trend": "linear trend and deviations",
 }
 MAX_SUSPECTS_SHOWN = 5  # labels that are shown
 MAX_INPUTS_SHOWN, MAX_INPUT_NAME_LETTERS = 6, 24  # that are shown, and letters of a name

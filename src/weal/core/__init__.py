@@ -30,5 +30,6 @@ Equations are cited by their label in the source of
     arXiv 2206.05009; for example `# [1, eq:w_update]`.
 """
 
-# Registers its family, so that `Kernel("anova")` works everywhere.
+# Register their families, so that `Kernel("anova")` and `Kernel("trend")` work everywhere.
 from weal.core.extensions import anova_kernel as anova_kernel
+from weal.core.extensions import trend_kernel as trend_kernel

@@ -229,7 +229,12 @@ def _select_models(
     known = (X, z / np.sqrt(variance), noise / variance)
     additive = setting.approximation != "features"  # anova has none
     return model_selection.select_models(
-        found, ratios, *known, temper=setting.temper, additive=additive
+        found,
+        ratios,
+        *known,
+        temper=setting.temper,
+        additive=additive,
+        trend=not setting.is_of_0_2,
     )
 
 

@@ -56,6 +56,8 @@ _ERROR_KINDS = {
     "matern52, one for each input": (ORANGE, "smooth, inputs apart"),
     "anova, one for each input": (GREEN, "sum of effects, inputs apart"),
     "anova, one lengthscale": ("#8FD3BE", "sum of effects, inputs alike"),
+    "trend, one for each input": (PURPLE, "linear trend, inputs apart"),
+    "trend, one lengthscale": ("#DDB3CC", "linear trend, inputs alike"),
 }
 
 

@@ -3,6 +3,7 @@
 conjugate_magnitude   the scale of an expert, integrated out
 integrated_evidence   evidence of labels with the scale integrated out
 anova_kernel          a kernel of main effects and interactions
+trend_kernel          a kernel of a linear trend and deviations from it
 inducing_gp           experts on inducing points, chosen by pivoted Cholesky
 embeddings            inputs in the form that a kind of expert works on
 label_noise           noise that is stated in label units

@@ -1,11 +1,12 @@
 """ARD: one lengthscale for each input, fitted by evidence, and the prior of kernel parameters.
 
-A kernel of a family has the parameters p = (log l_1 .. log l_d), and log s after these for anova.
+A kernel of a family has the parameters p = (log l_1 .. log l_d), and after these the log of its
+strength, s for anova and tau for trend.
 The lengthscales share a level and have a deviation each, so that ten labels cannot switch an input
 off, and an input that few labels inform about is like the others:
 
     log l_i = level + own_i     level ~ N(mean, LEVEL_SPREAD^2)     own_i ~ N(0, LENGTH_SPREAD^2)
-    log s ~ N(-log(d) / 2, STRENGTH_SPREAD^2)
+    log s ~ N(-log(d) / 2, STRENGTH_SPREAD^2)        log tau ~ N(0, STRENGTH_SPREAD^2)
 
 Correlations are computed for pairs of points, from their squared distances by input.
 
@@ -49,6 +50,7 @@ from weal.core.constants import (
     LEVEL_LENGTH,
     LEVEL_SPREAD,
     LONG_LENGTH,
+    MAGNITUDE_PRIOR_A,
     MAGNITUDE_PRIOR_B,
     NOISE_HILL,
     NOISE_RATIO,
@@ -57,17 +59,25 @@ from weal.core.constants import (
     SOUGHT_LENGTHS,
     SOUGHT_RATIOS,
     SOUGHT_STRENGTHS,
+    SOUGHT_TREND_STRENGTHS,
     STRENGTH_SPREAD,
+    TREND_STRENGTH,
 )
-from weal.core.extensions import anova_kernel, integrated_evidence
+from weal.core.extensions import anova_kernel, integrated_evidence, trend_kernel
 from weal.core.extensions.anova_kernel import ANOVA
 from weal.core.extensions.integrated_evidence import log_evidence, magnitude_posterior
 from weal.core.extensions.label_noise import even_sample
+from weal.core.extensions.trend_kernel import TREND
 from weal.core.one_hot import matrix_distances, pair_distances
 from weal.core.paper.kernels import FAMILIES, Kernel
 
 WIDE = 100  # inputs from which formulas for many are used; the last digits of others stay
 Slopes = Callable[[Array], Array]  # w (T,) -> w'dk/dp (P,)
+# Families whose alpha is fitted: correlations and their slopes, and steps for many inputs.
+WITH_STRENGTH = {
+    ANOVA: (anova_kernel.with_slopes, integrated_evidence.anova_steps),
+    TREND: (trend_kernel.with_slopes, integrated_evidence.trend_steps),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,8 +99,8 @@ class KernelParameters:
 
     def correlations(self, p: Array, D2: Array) -> tuple[Array, Slopes]:
         """Correlations (T,) at squared distances D2 (d, T) by input, and their slopes."""
-        if self.like.family == ANOVA:
-            return anova_kernel.with_slopes(p, D2)
+        if self.like.family in WITH_STRENGTH:
+            return WITH_STRENGTH[self.like.family][0](p, D2)
         family, alpha = FAMILIES[self.like.family], self.like.alpha
         inverse = np.exp(-2.0 * p)  # 1 / l^2
         r2 = inverse @ D2
@@ -99,10 +109,16 @@ class KernelParameters:
             lambda w: -2.0 * inverse * (D2 @ (w * family.slope(r2, alpha))),
         )
 
+    def log_visible_share(self, p: Array) -> tuple[float, float]:
+        """Log of the share of the magnitude that labels show, and its slope by the last of p."""
+        if self.like.family != TREND:
+            return 0.0, 0.0
+        return trend_kernel.log_visible_share(float(p[-1]))
+
     def kernel(self, p: Array) -> Kernel:
         """The kernel with these parameters."""
         family, offset = self.like.family, self.like.offset
-        if family == ANOVA:
+        if family in WITH_STRENGTH:
             ell, alpha = tuple(np.exp(p[:-1]).tolist()), float(np.exp(p[-1]))
         else:
             ell, alpha = tuple(np.exp(p).tolist()), self.like.alpha
@@ -110,10 +126,10 @@ class KernelParameters:
 
     def place(self, kernel: Kernel) -> Array:
         """The parameters (P,) of a kernel of this family; a single lengthscale is repeated."""
-        anova_s = [kernel.alpha] if self.like.family == ANOVA else []
-        d = len(self.mean) - len(anova_s)
+        strength = [kernel.alpha] if self.like.family in WITH_STRENGTH else []
+        d = len(self.mean) - len(strength)
         ell = np.broadcast_to(np.asarray(kernel.length_scale, dtype=np.float64), (d,))
-        return np.log([*ell, *anova_s])
+        return np.log([*ell, *strength])
 
 
 def kernel_parameters(like: Kernel, d: int) -> KernelParameters:
@@ -122,38 +138,38 @@ def kernel_parameters(like: Kernel, d: int) -> KernelParameters:
     The columns of a category (`core.one_hot`) are one input: d is the length of `like.widths`
     where that is given.
     """
-    is_anova = like.family == ANOVA
+    is_anova, has_strength = like.family == ANOVA, like.family in WITH_STRENGTH
     level = np.log(ANOVA_LENGTH) if is_anova else np.log(LEVEL_LENGTH) + 0.5 * np.log(d)
-    precision, log_norm = _lengths_prior(d, is_anova) if d > WIDE else _prior(d, is_anova)
+    precision, log_norm = _lengths_prior(d, has_strength) if d > WIDE else _prior(d, has_strength)
     mean, low, high = (
         np.full(d, value)
         for value in (level, np.log(SOUGHT_LENGTHS[0]), np.log(SOUGHT_LENGTHS[1] * d**0.5))
     )
-    if is_anova:
-        mean = np.append(mean, -0.5 * np.log(d))
+    if has_strength:
+        sought = SOUGHT_STRENGTHS if is_anova else SOUGHT_TREND_STRENGTHS
+        mean = np.append(mean, -0.5 * np.log(d) if is_anova else np.log(TREND_STRENGTH))
         low, high = (
-            np.append(ends, np.log(s))
-            for ends, s in zip((low, high), SOUGHT_STRENGTHS, strict=True)
+            np.append(ends, np.log(s)) for ends, s in zip((low, high), sought, strict=True)
         )
     return KernelParameters(like, mean, precision, log_norm, low, high)
 
 
-def _prior(d: int, is_anova: bool) -> tuple[Array, float]:
+def _prior(d: int, has_strength: bool) -> tuple[Array, float]:
     """The precision (P, P) of the prior, and the log of its normalising constant."""
     covariance = LENGTH_SPREAD**2 * np.eye(d) + LEVEL_SPREAD**2
-    if is_anova:
+    if has_strength:
         covariance = np.pad(covariance, (0, 1))
         covariance[d, d] = STRENGTH_SPREAD**2
     log_norm = -0.5 * float(np.linalg.slogdet(2.0 * np.pi * covariance)[1])
     return np.asarray(np.linalg.inv(covariance), dtype=np.float64), log_norm
 
 
-def _lengths_prior(d: int, is_anova: bool) -> tuple[Array, float]:
+def _lengths_prior(d: int, has_strength: bool) -> tuple[Array, float]:
     """The same by the Sherman-Morrison formula, for many inputs."""
     own, level = LENGTH_SPREAD**2, LEVEL_SPREAD**2
     precision = np.eye(d) / own - level / (own * (own + d * level))
     log_det = d * np.log(2.0 * np.pi) + (d - 1) * np.log(own) + np.log(own + d * level)
-    if is_anova:
+    if has_strength:
         precision = np.pad(precision, (0, 1))
         precision[d, d] = STRENGTH_SPREAD**-2
         log_det += np.log(2.0 * np.pi * STRENGTH_SPREAD**2)
@@ -208,8 +224,12 @@ class EvidenceFit:
     def log_prior(self, p: Array) -> tuple[float, Array]:
         """Log density of the prior at p (P,), and its gradient."""
         shape, pull = self.shape.log_prior(p[:-1])
-        noise, slope = noise_prior(float(p[-1]), float(np.mean(self.noise_var == 0.0)))
-        return shape + noise, np.append(pull, slope)
+        share, turn = self.shape.log_visible_share(p[:-1])
+        untold = float(np.mean(self.noise_var == 0.0))
+        noise, slope = noise_prior(float(p[-1]) - share, untold)
+        if share:
+            pull[-1] -= (slope + MAGNITUDE_PRIOR_A) * turn
+        return shape + noise - MAGNITUDE_PRIOR_A * share, np.append(pull, slope)
 
     def _covariance(self, k: Array, p: Array) -> Array:
         """C at p, its lower triangle."""
@@ -376,15 +396,15 @@ def _wide_hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
     for start in range(0, d, size):
         which = np.arange(start, min(start + size, d))
         given = (p[:-1], problem.D2, which, FINITE_DIFFERENCE_STEP)
-        if shape.like.family == ANOVA:
-            steps = integrated_evidence.anova_steps(*given)
+        if shape.like.family in WITH_STRENGTH:
+            steps = WITH_STRENGTH[shape.like.family][1](*given)
         else:
             steps = integrated_evidence.family_steps(shape.like, *given)
         H[which] = (
             -(integrated_evidence.gradients(steps, *known) + pull + at) / FINITE_DIFFERENCE_STEP
         )
     H[:d, : len(shape.mean)] += shape.precision[:d]
-    for n in range(d, len(p)):  # strength of anova, and noise
+    for n in range(d, len(p)):  # strength, and noise
         step = FINITE_DIFFERENCE_STEP * (np.arange(len(p)) == n)
         H[n] = (problem.loss(p + step)[1] - at) / FINITE_DIFFERENCE_STEP
     return np.asarray(0.5 * (H + H.T))

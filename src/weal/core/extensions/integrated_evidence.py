@@ -32,6 +32,7 @@ from scipy.special import gammaln
 
 from weal.core.arrays import Array
 from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
+from weal.core.extensions import trend_kernel
 from weal.core.extensions.label_noise import units
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.fixed_magnitude import LOG_2_PI
@@ -146,6 +147,21 @@ def anova_steps(p: Array, D2: Array, which: Places, by: float) -> Steps:
         return np.asarray(s / (1.0 + s) / full * np.column_stack([lengths, strength]))
 
     return Steps(k, slopes)
+
+
+def trend_steps(p: Array, D2: Array, which: Places, by: float) -> Steps:
+    """Steps of the log lengthscales of a trend kernel, for p (d + 1,)."""
+    tau, inverse = float(np.exp(p[-1])), np.exp(-2.0 * p[:-1])
+    moved = np.exp(-2.0 * (p[which] + by))
+    r2 = np.maximum(inverse @ D2 + (moved - inverse[which])[:, None] * D2[which], 0.0)
+
+    def slopes(w: Array) -> Array:  # (n, T) -> (n, d + 1)
+        lengths = -2.0 * inverse * ((w * trend_kernel.slope(r2, tau)) @ D2.T)
+        lengths[np.arange(len(which)), which] *= moved / inverse[which]
+        strength = np.einsum("nt,nt->n", w, trend_kernel.slope_by_strength(r2, tau))
+        return np.column_stack([lengths, strength])
+
+    return Steps(trend_kernel.correlation(r2, tau), slopes)
 
 
 def _one(a: Array) -> tuple[Array, Array]:

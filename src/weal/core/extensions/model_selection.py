@@ -1,9 +1,10 @@
 """Model selection: keep the experts with non-negligible posterior probability.
 
 Candidates are a grid (family, one lengthscale, noise ratio) and kernels with one lengthscale for
-each input, fitted to the labels (`ard`), in a family of the grid or in anova (`anova_kernel`). The
-classes of candidates have prior probabilities:
+each input, fitted to the labels (`ard`), in a family of the grid, in anova (`anova_kernel`) or in
+trend (`trend_kernel`). The classes of candidates have prior probabilities:
 
+    trend                  TREND_SHARE; the others divide the rest
     anova                  1 - (1 - ANOVA_SHARE)^(d - 1)   none with one input
     one for each input     FITTED_SHARE of the rest        evenly over the families
     grid                   the remainder, evenly over the kernels
@@ -50,6 +51,8 @@ from weal.core.constants import (
     MIN_LABELS_FOR_ARD,
     MIN_MODEL_POSTERIOR,
     OFFSET_VARIANCE,
+    TREND_SHARE,
+    TREND_STRENGTH,
 )
 from weal.core.extensions.anova_kernel import ANOVA
 from weal.core.extensions.ard import EvidencePeak, fit, forward, noise_prior
@@ -67,6 +70,7 @@ from weal.core.extensions.posterior_points import (
     point_candidates,
     prior_correction,
 )
+from weal.core.extensions.trend_kernel import TREND, log_visible_share
 from weal.core.one_hot import Widths
 from weal.core.paper.ensemble import normalise
 from weal.core.paper.kernels import Kernel, dictionary
@@ -92,13 +96,13 @@ def candidate_grid(d: int, widths: Widths = ()) -> tuple[Kernel, ...]:
 
 def select_models(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, noise_var: Array,
-    relevance: bool = True, temper: float = 1.0, additive: bool = True,
+    relevance: bool = True, temper: float = 1.0, additive: bool = True, trend: bool = True,
 ) -> ModelSelection:  # fmt: skip
     """The selected experts for labels y (t,) at X (t, d) with noise variances noise_var (t,).
 
     Where evidences are raised to the power `temper` (`ensemble`), posteriors are too.
-    Without `additive` anova is left out, for experts that are not exact. Labels whose noise has no
-    bound carry no information, and have to be removed.
+    Without `additive` anova is left out, for experts that are not exact; without `trend` the class
+    of that name. Labels whose noise has no bound carry no information, and have to be removed.
     """
     if not np.isfinite(noise_var).all():
         raise ValueError("a noise variance is not finite; remove labels with infinite noise")
@@ -123,6 +127,9 @@ def select_models(
             parts.append(level_candidates(peaks, X, y, noise_var))
             shares = [(1.0 - LEVELS_SHARE) * share for share in shares]
             shares.append(LEVELS_SHARE / len(peaks))
+        if trend:
+            parts.append(_trend_models(peaks, X, y, noise_var))
+            shares = [*((1.0 - TREND_SHARE) * share for share in shares), TREND_SHARE]
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
     every = concat_candidates(parts)
     return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
@@ -187,6 +194,16 @@ def _peaks(
         found = [_fit_peak(start, X, y, noise_var) for start in starts]
         peaks.append(max(found, key=lambda peak: peak.log_z))
     return peaks
+
+
+def _trend_models(
+    peaks: Sequence[EvidencePeak], X: Array, y: Array, noise_var: Array
+) -> CandidateModels:
+    """The class with a linear trend, fitted from the likeliest peak without one."""
+    best = max(peaks, key=lambda peak: peak.log_z)
+    kernel = replace(best.kernel, family=TREND, alpha=TREND_STRENGTH)
+    noise = best.noise * float(np.exp(log_visible_share(np.log(TREND_STRENGTH))[0]))
+    return point_candidates(_fit_peak((kernel, noise), X, y, noise_var), X, y, noise_var)
 
 
 def _fit_peak(start: CandidateModel, X: Array, y: Array, noise_var: Array) -> EvidencePeak:

@@ -46,6 +46,7 @@ class Family:
     correlation: Callable[[Array, float], Array]  # (r2, alpha) -> k, elementwise
     slope: Callable[[Array, float], Array]  # (r2, alpha) -> dk / dr2, elementwise
     mixing: Draw  # (rng, D, alpha) -> h (D,)
+    has_alpha: bool = False  # whether alpha is a parameter of it
 
 
 def _rbf(r2: Array, alpha: float) -> Array:
@@ -105,6 +106,7 @@ FAMILIES = {
         _rational_quadratic,
         _rational_quadratic_slope,
         lambda rng, D, alpha: rng.gamma(alpha, 1.0 / alpha, D),
+        has_alpha=True,
     ),
 }
 
@@ -133,19 +135,24 @@ def register_family(
         FAMILIES_BY_INPUT[name] = by_input
 
 
+def register_stationary(name: str, family: Family) -> None:
+    """Make kernels of that family known by name; modules beyond the paper add theirs."""
+    FAMILIES[name] = family
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A correlation: a family, its lengthscale (one, or one for each input), and its alpha.
 
     Parameters
     ----------
-    family : {"rbf", "matern12", "matern32", "matern52", "rq", "anova"}
-        Which function of the distance; "anova" is a sum of effects of single inputs and of some
-        together, for exact experts.
+    family : {"rbf", "matern12", "matern32", "matern52", "rq", "trend", "anova"}
+        Which function of the distance; "trend" is a linear trend and deviations from it, "anova" a
+        sum of effects of single inputs and of some together, for exact experts.
     length_scale : float, or tuple of d floats
         How far "near" reaches, in units of the scaled inputs, where every input has sd 1.
     alpha : float
-        That of rq, and the strength of the interactions of anova.
+        That of rq, the strength of the interactions of anova, and that of the linear trend.
     offset : float
         The variance, in units of the magnitude, of an unknown constant added to the function:
         labels then need no centring, however few there are.
@@ -217,7 +224,8 @@ class Kernel:
     def __repr__(self) -> str:
         scale = self.length_scale
         text = f"{scale:g}" if isinstance(scale, float) else f"({', '.join(f'{s}' for s in scale)})"
-        tail = f", alpha={self.alpha}" if self.family in ("rq", *PAIRWISE_FAMILIES) else ""
+        alone = self.family in FAMILIES and not FAMILIES[self.family].has_alpha
+        tail = "" if alone else f", alpha={self.alpha}"
         tail += f", offset={self.offset:g}" if self.offset else ""
         tail += f", widths={self.widths}" if self.widths else ""
         return f"Kernel({self.family!r}, {text}{tail})"
