@@ -12,10 +12,10 @@ from shell import events
 from weal.errors import NotAllowed
 from weal.store.events import Draft
 from weal.store.protocol import open_store
-from weal.web.access import Access
+from weal.web.access import Access, AccessPolicy
 from weal.web.app import create_app
 from weal.web.job_context import read_only_store
-from weal.web.middleware import POLICY, AccessPolicy
+from weal.web.refusals import POLICY
 from web.visiting import Visitor, client_of, token_of
 
 UPS = [

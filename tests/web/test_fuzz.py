@@ -6,9 +6,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from shell import events
 from soak import count
 from weal.store.protocol import open_store
-from weal.web.access import Access
+from weal.web.access import Access, AccessPolicy
 from weal.web.app import create_app
-from weal.web.middleware import AccessPolicy
 from web.visiting import token_of
 
 CASES = count(300, long=1000)

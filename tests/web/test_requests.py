@@ -5,7 +5,7 @@ import socket
 import time
 
 from shell import events
-from weal.web.middleware import POLICY
+from weal.web.refusals import POLICY
 from web.visiting import PATIENCE, Visitor, client_of, token_of
 
 HEADERS = ("content-security-policy", "x-content-type-options", "referrer-policy")
@@ -44,15 +44,26 @@ def test_odd_origins_are_refused(ann, steel):
     assert events("steel", steel) == before
 
 
-def test_a_proxy_that_speaks_https_says_so(ann):
-    """The page came by https: the header of a proxy on this machine is believed."""
-    origin = ann.base.replace("http:", "https:")
-    form = {"form": ann.secret(), "key": "k", "id": "A-1", "value": "3"}
-    silent = ann.client.post("/c/steel/tell", data=form, headers={"Origin": origin})
-    assert silent.status_code == 403
-    assert "X-Forwarded-Proto" in silent.text
-    said = {"Origin": origin, "X-Forwarded-Proto": "https"}
-    assert ann.client.post("/c/steel/tell", data=form, headers=said).status_code == 303
+def sends_by_https(visitor, id_, **headers):
+    """The status and text of a form that a page at https:// sends."""
+    form = {"form": visitor.secret(), "key": f"k-{id_}", "id": id_, "value": "3"}
+    said = {"Origin": visitor.base.replace("http:", "https:"), **headers}
+    answer = visitor.client.post("/c/steel/tell", data=form, headers=said)
+    return answer.status_code, answer.text
+
+
+def test_a_proxy_that_speaks_https_says_so(servers, steel):
+    """The page came by https: the header of a proxy that was named is believed, and of no other."""
+    with Visitor(servers.start(steel, proxies=["127.0.0.1"])) as ann:
+        status, text = sends_by_https(ann, "A-1")
+        assert status == 403
+        assert "X-Forwarded-Proto" in text
+        assert sends_by_https(ann, "A-1", **{"X-Forwarded-Proto": "https"})[0] == 303
+    for proxies in ([], ["192.0.2.7"]):
+        with Visitor(servers.start(steel, proxies=proxies)) as bo:
+            status, text = sends_by_https(bo, "A-2", **{"X-Forwarded-Proto": "https"})
+            assert status == 403
+            assert "--proxy" in text
 
 
 def test_a_stray_authorization_header_is_no_form_token(servers, steel):

@@ -15,6 +15,7 @@ from shell import events
 from weal.store.actors import FULL_ACCESS, READ_ONLY
 from weal.store.urls import read_name
 from weal.web import access as access_module
+from weal.web import sessions
 from weal.web.access import TOKEN_FILES, Access, get_or_create_token
 from weal.web.server_folder import server_folder
 from web.test_exposure import serving
@@ -99,7 +100,7 @@ def test_open_puts_no_token_on_the_command_line(steel, tmp_path):
 
 
 def test_a_session_expires(servers, steel):
-    server = servers.start(steel, set=constants_json(access_module, SESSION_SECONDS=0))
+    server = servers.start(steel, set=constants_json(sessions, SESSION_SECONDS=0))
     with Visitor(server) as ann:
         assert ann.get("/").status_code == 401
     assert log_in(server, token=token_of(server)).status_code == 303
@@ -240,7 +241,7 @@ def access(tmp_path):
 
 
 def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, constants):
-    constants(access_module, MAX_SESSIONS=3)
+    constants(sessions, MAX_SESSIONS=3)
     token = access.tokens.digest(FULL_ACCESS)
     ids = [access.sessions.begin(token) for _ in range(5)]
     assert [bool(access.sessions.find(id_)) for id_ in ids] == [False, False, True, True, True]
@@ -248,7 +249,7 @@ def test_sessions_are_few_and_the_oldest_end_first(access, tmp_path, constants):
 
 
 def test_sessions_below_the_limit_and_of_other_tokens_stay(access, constants):
-    constants(access_module, MAX_SESSIONS=10)
+    constants(sessions, MAX_SESSIONS=10)
     full, reading = (access.tokens.digest(one) for one in (FULL_ACCESS, READ_ONLY))
     ids = [access.sessions.begin(full) for _ in range(9)]
     for _ in range(12):

@@ -94,7 +94,14 @@ def serve(given, out):
         set_constants(request, JOB_WAIT_SECONDS=0.0)
     change(given)
     tls = {name: given.get(name) for name in ("certfile", "keyfile")}
-    address = Address(port=given.get("port", 0), allowed=tuple(given.get("allowed", ())), **tls)
+    address = Address(
+        port=given.get("port", 0),
+        allowed=tuple(given.get("allowed", ())),
+        root_path=given.get("root_path", ""),
+        proxies=tuple(given.get("proxies", ())),
+        rate=given.get("rate", 0.0),  # crowds of tests are faster than people
+        **tls,
+    )
     for left in reversed(range(100)):  # the port of a server that was just killed
         try:
             kind = {name: given.get(name, False) for name in ("read_only", "new_token")}

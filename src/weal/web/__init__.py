@@ -4,12 +4,17 @@ All state is in the store, so that the command line, several servers and the pag
 by side. The server imports no numerics: everything that needs numpy, pandas or a model is a job of
 the worker. Read in this order:
 
-    access            tokens and their files, sessions and one-time codes; the visit of an
-                      authenticated request
+    sessions          sessions of browsers: small files
+    rate_limits       requests and failed logins of a sender
+    access            tokens and their files, one-time codes; the visit of an authenticated request,
+                      and the access rules of a server
     actors            the actor of a request, and the check that it may do what it asks for
     request_body      size limits of bodies, and how refused bodies are discarded
-    middleware        the checks of every request, and the security headers
-    connections       a time limit for headers, and a cap on anonymous connections
+    request_head      method, address and headers, without the root path of a proxy
+    problems          errors as JSON for programs
+    refusals          refusals before any view, and the security headers
+    login             the visit of a request, the login form and its session
+    middleware        the checks of every request
     server_folder     the folder of a store's server: tokens, uploads, results of the worker
     job_context       arguments and answers of jobs; the store and campaigns that jobs share
     candidate_search  the file of all candidates with predictions, searched and sorted with SQLite
@@ -18,11 +23,13 @@ the worker. Read in this order:
     job_runners       run jobs in this process, or in a child process
     job_process       the program of the child process
     job_worker        queues of jobs, time limits, cancelling
-    request           the contexts that views get: ServerRead, CampaignRead, ServerWrite, ...
+    ledger_cache      ledgers of campaigns, up to date at every request
+    request           the contexts that views get: ServerRead, CampaignRead, CampaignTell, ...
     svg_axes          axes and positions for SVG pictures
     pages             one router for each page
     app               `create_app(store)`: pages, errors, templates, static files
-    server            uvicorn with all of this
+    server            uvicorn with all of this: connections with a time limit for headers, and a
+                      cap on anonymous ones
 
 A view::
 
@@ -31,9 +38,10 @@ A view::
         status = context.cached_result("status")  # .seq, .data; None if there is none yet
         return context.page("watch/page.html", status=status)
 
-A view that writes is a POST with `CampaignWrite` or `ServerWrite`, which check the form's token and
-the person's name. A result that pages show is requested with `context.cached_result(kind)`, which
-never waits. A job that the person waits for is submitted with `context.submit(kind, ...)`; return
+A view that writes is a POST with `CampaignAsk`, `CampaignTell`, `CampaignSkip`, `CampaignManage` or
+`ServerManage`, which check the form's token, the permission of the actor and the person's name. A
+result that pages show is requested with `context.cached_result(kind)`, which never waits. A job
+that the person waits for is submitted with `context.submit(kind, ...)`; return
 `context.show_progress(job, then=url)`, and at that url read `context.job_result(work, kind)`.
 
 A new kind of job is a function in `jobs.JOBS` with a title in `job_worker.TITLES`. Templates are in

@@ -1,48 +1,42 @@
 """Authentication: tokens, sessions and one-time codes, and the visit that each of them gives.
 
-    token      `Authorization: Bearer TOKEN` of a program; `?token=TOKEN` logs a browser in
+    token      `Authorization: Bearer TOKEN` of a program; a form, or `?token=` in the printed
+               address, logs a browser in
     session    the cookie of a browser that is logged in: a session id, never the token
     code       `?code=CODE`, opened by `weal serve --open`: it logs in once, within 60 s
 
 Each leads to a token that is valid now, and the token to its actor (name and permissions). So a new
-token (`--new-token`) ends every session of the old one, on every server of the folder.
+token (`--new-token`) or a revocation ends every session of the old one.
 
-A session is a small file in the server's folder, `sessions/SHA-256 OF ITS ID`:
-
-    {"v": 1, "token": digest of its token, "began": ..., "expires": ...}
-
-Sessions therefore survive a restart and are shared by all servers of the folder, and a reader of
-the folder learns no id to log in with. A file that cannot be read is no session.
-
-Two tokens belong to a store's server, each with its actor, which has no name:
+Tokens with a name are in the store (`weal.store.tokens`). Two more belong to the server's folder,
+each with an actor that has no name:
 
     token             full access: in the address that `weal serve` prints
     token-read-only   reading: in the address that `weal serve --read-only` prints
 
 Each is a file with 32 random bytes that only its owner can read. It survives a restart, since `weal
-serve` prints the same address again, and is the only secret that is stored as plain text. Of
-sessions and one-time codes only the SHA-256 digest is stored; they are long and random, so a digest
-without salt cannot be reversed.
-
-A running server reads a token file again when it changes: `--new-token` of another process takes
-effect at once.
+serve` prints the same address again, and is the only secret that is stored as plain text. A running
+server reads a token file again when it changes: `--new-token` of another process takes effect at
+once.
 """
 
 import hashlib
 import hmac
-import json
 import re
 import secrets
 import stat
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from secrets import token_urlsafe
+from typing import Protocol
 
-from weal.files import Replace, is_plain_file, write_atomically
 from weal.store.actors import FULL_ACCESS, READ_ONLY, Actor
+from weal.store.tokens import PREFIX, Token, digest_of
+from weal.web.rate_limits import LoginLimit, RateLimit, request_limit
+from weal.web.sessions import BrowserSession, Sessions, write_private
 
 TOKEN_LETTERS = 43  # 32 random bytes in base64
 
@@ -99,11 +93,6 @@ def get_or_create_token(folder: Path, new: bool = False, actor: Actor = FULL_ACC
     return found
 
 
-def digest_of(secret: str) -> str:
-    """The digest of a token, a session id or a code."""
-    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
-
-
 def secrets_equal(given: str, secret: str) -> bool:
     """Whether two secrets are equal, in constant time."""
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
@@ -133,100 +122,6 @@ def is_token(path: Path) -> bool:
         return re.fullmatch(rb"[\w-]{0,43}\n?", file.read(2 * TOKEN_LETTERS)) is not None
 
 
-def write_private(path: Path, text: str, replace: Replace) -> None:
-    """Write a file for its owner only; without `replace` the first writer wins."""
-    with suppress(FileExistsError):
-        write_atomically(path, text.encode(), replace, 0o600)
-
-
-SESSION_VERSION = 1
-SESSION_SECONDS = 30 * 24 * 3600  # after the login
-MAX_SESSIONS = 1000  # of a token; the oldest end first
-
-
-@dataclass(frozen=True, slots=True)
-class BrowserSession:
-    """A login: the digest of its token, its begin and its end (seconds since 1970)."""
-
-    token: str
-    began: float
-    expires: float
-
-
-class Sessions:
-    """The sessions of a server's folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder / "sessions"
-
-    def begin(self, token: str) -> str:
-        """The id of a new session of the token with this digest."""
-        self._folder.mkdir(exist_ok=True, mode=0o700)
-        self._remove_old(token)
-        id_, now = secrets.token_urlsafe(32), time.time()
-        plain = {
-            "v": SESSION_VERSION,
-            "token": token,
-            "began": now,
-            "expires": now + SESSION_SECONDS,
-        }
-        write_private(self._path(id_), json.dumps(plain), replace=False)
-        return id_
-
-    def find(self, id_: str) -> BrowserSession | None:
-        """The session with this id if it has not expired."""
-        found = _read(self._path(id_))
-        return found if found and found.expires > time.time() else None
-
-    def end(self, id_: str) -> None:
-        """End a session."""
-        _remove(self._path(id_))
-
-    def end_all(self, token: str | None = None) -> None:
-        """End every session of the token with this digest, or all sessions."""
-        for path in self._paths():
-            session = _read(path)
-            if session is not None and token in (None, session.token):
-                _remove(path)
-
-    def _remove_old(self, token: str) -> None:
-        """Remove expired sessions, and the oldest of this token if there are too many."""
-        began = {}
-        for path in self._paths():
-            session = _read(path)
-            if session is not None and session.expires <= time.time():
-                _remove(path)
-            elif session is not None and session.token == token:
-                began[path] = session.began
-        surplus = max(0, len(began) - MAX_SESSIONS + 1)
-        for path in sorted(began, key=lambda one: began[one])[:surplus]:
-            _remove(path)
-
-    def _paths(self) -> Iterator[Path]:
-        return self._folder.glob("[0-9a-f]" * 64)
-
-    def _path(self, id_: str) -> Path:
-        return self._folder / digest_of(id_)
-
-
-def _remove(path: Path) -> None:
-    """Remove a file if it holds a session."""
-    if _read(path) is not None:
-        path.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> BrowserSession | None:
-    if not is_plain_file(path):
-        return None
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        plain = json.loads(path.read_bytes())
-        if plain["v"] == SESSION_VERSION:
-            return BrowserSession(
-                str(plain["token"]), float(plain["began"]), float(plain["expires"])
-            )
-    return None
-
-
 CODE_SECONDS = 60.0  # validity of a one-time code
 
 
@@ -250,11 +145,19 @@ class Visit:
         return form_token(self.secret)
 
 
-class Access:
-    """The tokens, sessions and one-time codes of a server's folder."""
+class TokenLookup(Protocol):
+    """A store, as far as logging in needs it."""
 
-    def __init__(self, folder: Path) -> None:
+    def find_token(self, digest: str) -> Token | None:
+        """The token with this digest that is valid now, or None."""
+
+
+class Access:
+    """The tokens, sessions and one-time codes of a server's folder, and the tokens of its store."""
+
+    def __init__(self, folder: Path, store: TokenLookup | None = None) -> None:
         self.tokens, self.sessions = Tokens(folder), Sessions(folder)
+        self._store = store
         self._codes: dict[str, tuple[float, str]] = {}  # digest: when it ends, digest of the token
 
     def new_code(self, actor: Actor) -> str:
@@ -271,9 +174,29 @@ class Access:
         ends, token = self._codes.pop(digest_of(code), (0.0, ""))
         return token if time.monotonic() < ends and token in self.tokens.actors() else None
 
+    def check_token(self, token: str) -> str | None:
+        """The digest of a valid token of the folder or the store, or None."""
+        found = self.tokens.find(token)
+        if found is not None or not token.startswith(PREFIX):
+            return found
+        digest = digest_of(token)
+        return digest if self._find_stored(digest) is not None else None
+
+    def find_actor(self, digest: str) -> Actor | None:
+        """The actor of the token with this digest if it is valid; may wait for the store."""
+        return self.tokens.actors().get(digest) or self._find_stored(digest)
+
+    def needs_store(self, token: str, ids: Iterable[str]) -> bool:
+        """Whether the store has to say whether this token or these session ids are valid."""
+        own = self.tokens.actors()
+        if token.startswith(PREFIX) and digest_of(token) not in own:
+            return True
+        sessions = (self.sessions.find(one) for one in ids)
+        return any(one is not None and one.token not in own for one in sessions)
+
     def visit_by_token(self, token: str) -> Visit | None:
         """The visit of a program that sends this token."""
-        digest = self.tokens.find(token)
+        digest = self.check_token(token)
         return None if digest is None else self._visit(token, digest, None)
 
     def visit_by_session(self, ids: Iterable[str]) -> Visit | None:
@@ -287,9 +210,35 @@ class Access:
     def is_valid(self, visit: Visit) -> bool:
         """Whether the token or session of the visit is still valid."""
         if visit.is_bearer:
-            return visit.token in self.tokens.actors()
+            return self.find_actor(visit.token) is not None
         return self.visit_by_session([visit.secret]) is not None
 
+    def _find_stored(self, digest: str) -> Actor | None:
+        found = self._store.find_token(digest) if self._store is not None else None
+        return None if found is None else found.actor
+
     def _visit(self, secret: str, token: str, session: BrowserSession | None) -> Visit | None:
-        actor = self.tokens.actors().get(token)
+        actor = self.find_actor(token)
         return Visit(actor, secret, token, session) if actor else None
+
+
+LOOPBACK = frozenset(("127.0.0.1", "localhost", "::1"))
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPolicy:
+    """The access rules of a server."""
+
+    access: Access
+    port: int
+    hosts: frozenset[str] = LOOPBACK
+    read_only: bool = False
+    secure: bool = False  # whether the server speaks https itself
+    root_path: str = ""  # "/weal", if a proxy serves other things beside
+    requests: RateLimit = field(default_factory=partial(request_limit, 0.0))
+    logins: LoginLimit = field(default_factory=LoginLimit)
+
+    @property
+    def cookie_path(self) -> str:
+        """The path of all cookies: other programs on the host do not get them."""
+        return f"{self.root_path}/"

@@ -30,14 +30,25 @@ from weal import __version__
 from weal.errors import WealError
 from weal.store.protocol import Store
 from weal.text import number, percent
+from weal.web.access import AccessPolicy
 from weal.web.actors import error_text
 from weal.web.api.router import make_api
 from weal.web.job_runners import InProcessRunner
 from weal.web.job_worker import Worker
-from weal.web.middleware import AccessMiddleware, AccessPolicy
-from weal.web.pages import campaigns, effects, explore, labelling, options, progress, watch
+from weal.web.ledger_cache import LedgerCache
+from weal.web.middleware import AccessMiddleware
+from weal.web.pages import (
+    campaigns,
+    effects,
+    explore,
+    labelling,
+    options,
+    progress,
+    session,
+    watch,
+)
 from weal.web.problems import API, status_of
-from weal.web.request import CampaignRequest, LedgerCache, RequestContext, ServerContext
+from weal.web.request import CampaignRequest, RequestContext, ServerContext
 from weal.web.server_folder import NO_ROOM, JobResults, is_disk_full
 
 TEMPLATE_FOLDER = Path(__file__).with_name("templates")
@@ -135,7 +146,7 @@ def ago(time: datetime, now: datetime) -> str:
     return f"{left:.0f} y ago"
 
 
-PAGES = (campaigns, labelling, watch, explore, effects, options, progress)
+PAGES = (campaigns, session, labelling, watch, explore, effects, options, progress)
 STATIC = Path(__file__).with_name("static")
 _HTML_PAGE: dict[str, object] = {"text/html": {}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {  # as FastAPI types them

@@ -1,19 +1,19 @@
 """Request contexts: everything that a view needs, given to it by FastAPI's dependencies.
 
     ServerRead      any request: person, access, pages, jobs                  (RequestContext)
-    ServerWrite     the same for a form: its token is checked and the person has a name
+    ServerManage    the same for a form that creates a campaign
     CampaignRead    a request on one campaign: also ledger, rows, results     (CampaignRequest)
-    CampaignWrite   the same for a form
+    CampaignAsk     the same for a form that asks for rows; so CampaignTell, CampaignSkip and
+                    CampaignManage
 
-Ledgers are cached for each campaign and read only the events that are new. Views run in threads;
-a ledger is frozen, so a view may read it for as long as it likes.
+Of a form the token is checked, the person has a name, and the actor has the permission.
+
+Views run in threads; a ledger is frozen, so a view may read it for as long as it likes.
 """
 
 import hashlib
 import secrets
-import threading
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -25,67 +25,22 @@ from fastapi import Depends, Form, HTTPException, Path, Request, Response
 from fastapi.templating import Jinja2Templates
 
 from weal.campaign.campaign import Campaign
-from weal.campaign.ledger import Ledger, QuantityLedger, apply_events
+from weal.campaign.ledger import Ledger, QuantityLedger
+from weal.errors import NotPermitted
+from weal.store.actors import Actor
 from weal.store.events import MAX_WHO, Event
 from weal.store.protocol import Store
-from weal.web.access import Visit, secrets_equal
-from weal.web.actors import require
+from weal.web.access import AccessPolicy, Visit, secrets_equal
+from weal.web.actors import find_actor, require
 from weal.web.candidate_search import candidates_file, last_event
 from weal.web.job_context import Arguments
 from weal.web.job_worker import PICTURES, Job, Worker
-from weal.web.middleware import AccessPolicy
+from weal.web.ledger_cache import LedgerCache
 from weal.web.server_folder import Cells, JobResult, JobResults
 
-MAX_CACHED_LEDGERS = 64
 WHO_COOKIE = "weal-who"  # holds the name of the person
 ADDRESS_MARKS = "/?&=%:;,@+$!*'()~#[]"  # of an address that is quoted already
 JOB_WAIT_SECONDS = 0.25  # before the progress of a job is shown
-
-
-class LedgerCache:
-    """The ledgers and events of the campaigns of a store, up to date at every call."""
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self._lock = threading.Lock()
-        self._cached: OrderedDict[str, _CachedLedger] = OrderedDict()
-
-    def ledger(self, name: str) -> Ledger:
-        """The ledger of the campaign now; UnknownCampaign if there is none."""
-        return self._entry(name).read(self.store)[0]
-
-    def events(self, name: str, limit: int) -> list[Event]:
-        """The last events, the newest first."""
-        return self._entry(name).read(self.store)[1][: -limit - 1 : -1]
-
-    def _entry(self, name: str) -> "_CachedLedger":
-        with self._lock:
-            entry = self._cached.setdefault(name, _CachedLedger(name))
-            self._cached.move_to_end(name)
-            while len(self._cached) > MAX_CACHED_LEDGERS:
-                self._cached.popitem(last=False)
-        return entry
-
-
-class _CachedLedger:
-    """One campaign, read by one thread at a time."""
-
-    def __init__(self, name: str) -> None:
-        self._lock = threading.Lock()
-        self._ledger, self._events = Ledger(name), list[Event]()
-
-    def read(self, store: Store) -> tuple[Ledger, list[Event]]:
-        """Ledger and events with the new events of the store; from scratch if it was replaced."""
-        with self._lock:
-            name = self._ledger.name
-            head = store.head(name)
-            if head != (self._ledger.seq, self._ledger.hash):
-                if head[0] <= self._ledger.seq:  # the store was replaced by a copy
-                    self._ledger, self._events = Ledger(name), []
-                new = store.read(name, self._ledger.seq)
-                self._ledger = apply_events(self._ledger, new)
-                self._events = [*self._events, *new]
-            return self._ledger, self._events
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +63,20 @@ class RequestContext:
         self.server: ServerContext = request.app.state.server
 
     @property
+    def actor(self) -> Actor | None:
+        """Who sends the request; None at an address that is public."""
+        return find_actor(self.request)
+
+    @property
     def who(self) -> str:
-        """The name of the person, from the cookie; empty until it was given."""
-        return unquote(self.request.cookies.get(WHO_COOKIE, ""))[:MAX_WHO].strip()
+        """The name of the person: that of the token, else from the cookie; empty without one."""
+        given = unquote(self.request.cookies.get(WHO_COOKIE, ""))[:MAX_WHO].strip()
+        return given if self.actor is None else self.actor.recorded_as(given)
+
+    @property
+    def has_own_name(self) -> bool:
+        """Whether the name comes with the token, and is not to be typed."""
+        return self.actor is not None and self.actor.name is not None
 
     @property
     def visit(self) -> Visit | None:
@@ -121,8 +87,19 @@ class RequestContext:
     @property
     def is_read_only(self) -> bool:
         """Whether this request may write nothing."""
-        may_write = self.visit is not None and self.visit.actor.may_write
+        may_write = self.actor is not None and self.actor.may_write
         return self.server.policy.read_only or not may_write
+
+    def may(self, permission: str) -> bool:
+        """Whether this request may do that; pages do not offer what it may not."""
+        if self.actor is None or (self.server.policy.read_only and permission != "read"):
+            return False
+        return permission in self.actor.may
+
+    @property
+    def may_create(self) -> bool:
+        """Whether this request may create campaigns: not with a token for some campaigns."""
+        return self.may("manage") and self.actor is not None and self.actor.campaigns is None
 
     @property
     def is_authenticated(self) -> bool:
@@ -134,6 +111,20 @@ class RequestContext:
         """Whether htmx asks for a part of a page."""
         return "hx-request" in self.request.headers
 
+    def address(self, path: str) -> str:
+        """The address of a page of this server: a path below its root path."""
+        return f"{self.server.policy.root_path}{path}"
+
+    def sees(self, job: Job) -> bool:
+        """Whether a job is of this person or of a campaign that exists for the actor."""
+        if self.actor is None or self.actor.campaigns is None or (job.who and job.who == self.who):
+            return self.actor is not None
+        return self.actor.sees(job.arguments.get("name", ""))
+
+    def unfinished_jobs(self) -> list[Job]:
+        """The unfinished jobs that exist for the actor."""
+        return [one for one in self.server.worker.unfinished_jobs() if self.sees(one)]
+
     def page(self, template: str, code: int = 200, /, **variables: object) -> Response:
         """A page, or a part of one, with everything escaped."""
         common = {
@@ -142,7 +133,8 @@ class RequestContext:
             "form_token": self.visit.form_token if self.visit else "",
             "new_key": lambda: secrets.token_hex(16),
             "context": self,
-            "jobs": len(self.server.worker.unfinished_jobs()) if self.visit else 0,
+            "jobs": len(self.unfinished_jobs()) if self.visit else 0,
+            "root": self.server.policy.root_path,
         }
         return self.server.templates.TemplateResponse(
             self.request, template, {**common, **variables}, status_code=code
@@ -170,7 +162,7 @@ class RequestContext:
         target = f"{then}{'&' if '?' in then else '?'}work={job.id}"
         if self.has_finished(job):
             return self.redirect(target)
-        progress = f"/work/{job.id}?then={quote(then, safe='')}"
+        progress = self.address(f"/work/{job.id}?then={quote(then, safe='')}")
         return self.job_page("work.html", job, then) if self.is_part else self.redirect(progress)
 
     def job_page(self, template: str, job: Job, then: str) -> Response:
@@ -187,6 +179,8 @@ class RequestContext:
         """
         job = self.server.worker.job(work) if work else None
         if job is None or not job.finished.is_set() or job.kind not in kinds:
+            return None
+        if not self.sees(job):
             return None
         if any(job.arguments.get(name) != value for name, value in arguments.items()):
             return None
@@ -245,7 +239,7 @@ class CampaignRequest(RequestContext):
 
     def url(self, page: str = "") -> str:
         """The address of a page of this campaign."""
-        return f"/c/{quote(self.name, safe='')}{f'/{page}' if page else ''}"
+        return self.address(f"/c/{quote(self.name, safe='')}{f'/{page}' if page else ''}")
 
     def events(self, limit: int) -> list[Event]:
         """The last events, the newest first."""
@@ -325,7 +319,13 @@ def _server_read(request: Request) -> RequestContext:
 ServerRead = Annotated[RequestContext, Depends(_server_read)]
 
 
-def _server_write(context: ServerRead, _: FormToken) -> RequestContext:
+def _server_manage(context: ServerRead, _: FormToken) -> RequestContext:
+    actor = require(context.request, "manage")
+    if actor.campaigns is not None:
+        raise NotPermitted(
+            "this token is for some campaigns and creates none: `weal token add` without "
+            "--campaign makes one that may"
+        )
     _require_name(context)
     return context
 
@@ -341,15 +341,24 @@ def _campaign_read(request: Request, name: Name) -> CampaignRequest:
 CampaignRead = Annotated[CampaignRequest, Depends(_campaign_read)]
 
 
-def _campaign_write(context: CampaignRead, _: FormToken) -> CampaignRequest:
-    _require_name(context)
-    return context
-
-
 def _require_name(context: RequestContext) -> None:
     if not context.who:
         raise HTTPException(422, "Enter your name first (at the top of the page).")
 
 
-ServerWrite = Annotated[RequestContext, Depends(_server_write)]
-CampaignWrite = Annotated[CampaignRequest, Depends(_campaign_write)]
+def _campaign_write(permission: str) -> Callable[..., CampaignRequest]:
+    """The context of a form that needs this permission."""
+
+    def check(context: CampaignRead, _: FormToken) -> CampaignRequest:
+        require(context.request, permission, context.name)
+        _require_name(context)
+        return context
+
+    return check
+
+
+ServerManage = Annotated[RequestContext, Depends(_server_manage)]
+CampaignAsk = Annotated[CampaignRequest, Depends(_campaign_write("ask"))]
+CampaignTell = Annotated[CampaignRequest, Depends(_campaign_write("tell"))]
+CampaignSkip = Annotated[CampaignRequest, Depends(_campaign_write("skip"))]
+CampaignManage = Annotated[CampaignRequest, Depends(_campaign_write("manage"))]

@@ -14,10 +14,12 @@ begins and ends, and whether it was authenticated.
 
 import asyncio
 import os
+import re
 import socket
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +30,17 @@ from weal.store.actors import FULL_ACCESS, READ_ONLY, Actor
 from weal.store.protocol import Store, open_store
 from weal.store.urls import DEFAULT_URL, read_name
 from weal.web.access import (
+    LOOPBACK,
     TOKEN_FILES,
     Access,
+    AccessPolicy,
     get_or_create_token,
 )
 from weal.web.app import create_app
 from weal.web.job_context import read_only_store
 from weal.web.job_runners import ChildProcessRunner
 from weal.web.job_worker import Worker
-from weal.web.middleware import LOOPBACK, AccessPolicy
+from weal.web.rate_limits import REQUESTS_PER_SECOND, request_limit
 from weal.web.server_folder import delete_old_uploads, server_folder
 
 HEADER_SECONDS = 10.0
@@ -182,6 +186,10 @@ class Connection(asyncio.Protocol):
 PORT = 8765
 STORE_WAIT_SECONDS = 3.0  # for a store that cannot be reached
 SHUTDOWN_SECONDS = 1  # for open pages when the server ends
+OWN_ADDRESSES = frozenset(
+    ("api", "c", "healthz", "login", "logout", "new", "static", "who", "work")
+)
+_ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +201,9 @@ class Address:
     allowed: tuple[str, ...] = ()  # further host names
     certfile: Path | None = None
     keyfile: Path | None = None
+    root_path: str = ""  # "/weal": the path below which a proxy serves it
+    proxies: tuple[str, ...] = ()  # addresses whose X-Forwarded-* are believed
+    rate: float = REQUESTS_PER_SECOND  # of a token or session; 0: no limit
 
     @property
     def is_local(self) -> bool:
@@ -204,7 +215,8 @@ class Address:
         """The URL without a token."""
         scheme = "https" if self.certfile else "http"
         host = self.host if self.is_local else (*self.allowed, self.host)[0]
-        return f"{scheme}://{f'[{host}]' if ':' in host else host}:{self.port}/"
+        place = f"[{host}]" if ":" in host else host
+        return f"{scheme}://{place}:{self.port}{self.root_path}/"
 
 
 class Server:
@@ -220,16 +232,17 @@ class Server:
         self.store: Store = read_only_store(opened) if read_only else opened
         self._socket = _listen(address)
         port = self._socket.getsockname()[1]
-        self.address = Address(
-            address.host, port, address.allowed, address.certfile, address.keyfile
-        )
+        self.address = replace(address, port=port)
         folder = server_folder(self.name)
         delete_old_uploads(folder)
         self._actor = READ_ONLY if read_only else FULL_ACCESS
-        self.access = Access(folder)
+        self.access = Access(folder, self.store)
         self.token = _tokens(folder, self.access, new_token)[self._actor]
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
-        policy = AccessPolicy(self.access, port, frozenset(hosts), read_only, tls is not None)
+        policy = AccessPolicy(
+            self.access, port, frozenset(hosts), read_only, tls is not None, address.root_path,
+            request_limit(address.rate),
+        )  # fmt: skip
         worker = Worker(partial(ChildProcessRunner, _url_with_password(url), folder, read_only))
         self._connections = Connections(tls)
         self.app = create_app(self.store, policy=policy, folder=folder, worker=worker)
@@ -255,6 +268,8 @@ class Server:
             "timeout_graceful_shutdown": SHUTDOWN_SECONDS,
             "lifespan": "on",
             "ws": "none",
+            "proxy_headers": bool(self.address.proxies),
+            "forwarded_allow_ips": list(self.address.proxies),
         }
         uvicorn.Server(uvicorn.Config(self.app, **config)).run(sockets=[self._socket])
         self.store.close()
@@ -269,6 +284,40 @@ def check_address(address: Address) -> None:
         )
     if bool(address.certfile) != bool(address.keyfile):
         raise ValueError("--certfile and --keyfile need each other: give both")
+    if address.root_path:
+        _check_root_path(address.root_path)
+    for proxy in address.proxies:
+        _check_proxy(proxy)
+
+
+def _check_root_path(path: str) -> None:
+    """ValueError unless the path can stand before every address of the server."""
+    if not _ROOT_PATH.fullmatch(path) or ".." in path:
+        raise ValueError(
+            f"--root-path {path!r} is not a path: begin it with a slash and end it without one, "
+            "such as /weal, of letters, digits, - . _ and ~"
+        )
+    if path.split("/")[1] in OWN_ADDRESSES:
+        raise ValueError(
+            f"--root-path {path!r} begins like an address of weal's own: choose another, such as "
+            "/weal"
+        )
+
+
+def _check_proxy(proxy: str) -> None:
+    """ValueError unless the proxy is an address or a network: one that names all is not named."""
+    try:
+        network = ip_network(proxy)
+    except ValueError as error:
+        raise ValueError(
+            f"--proxy {proxy!r} is not an IP address or network: give that of the proxy, such as "
+            "127.0.0.1"
+        ) from error
+    if not network.prefixlen:
+        raise ValueError(
+            f"--proxy {proxy!r} names every address, so that anybody could forge theirs: give that "
+            "of the proxy, such as 127.0.0.1"
+        )
 
 
 def _tokens(folder: Path, access: Access, new: bool) -> dict[Actor, str]:

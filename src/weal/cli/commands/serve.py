@@ -30,7 +30,28 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
     "allowed",
     multiple=True,
     metavar="NAME",
-    help="With --host: host name of this machine.",
+    help="With --host or --proxy: host name that browsers use.",
+)
+@click.option(
+    "--root-path",
+    default="",
+    metavar="PATH",
+    help="Path below which a proxy serves the pages: /weal.",
+)
+@click.option(
+    "--proxy",
+    "proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    help="IP address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+)
+@click.option(
+    "--rate-limit",
+    type=click.FloatRange(0.0, 1e6),
+    default=20.0,
+    show_default=True,
+    metavar="NUMBER",
+    help="Requests per second of each token and browser, on average over 50 s; 0: no limit.",
 )
 @click.option("--certfile", type=_file, help="TLS certificate (PEM).")
 @click.option("--keyfile", type=_file, help="Key of the certificate (PEM).")
@@ -42,6 +63,9 @@ def serve(
     read_only: bool,
     host: str,
     allowed: tuple[str, ...],
+    root_path: str,
+    proxies: tuple[str, ...],
+    rate_limit: float,
     certfile: Path | None,
     keyfile: Path | None,
     new_token: bool,
@@ -50,7 +74,9 @@ def serve(
     store_url(store)
     from weal.web.server import Address, Server
 
-    address = Address(host, port, allowed, certfile, keyfile)
+    address = Address(
+        host, port, allowed, certfile, keyfile, root_path.rstrip("/"), proxies, rate_limit
+    )
     server = Server(store, address, read_only=read_only, new_token=new_token)
     show(f"weal: {server.url}   (Ctrl-C stops it)")
     if not server.address.is_local and certfile is None:

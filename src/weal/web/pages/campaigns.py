@@ -1,14 +1,11 @@
-"""The list of campaigns, a new campaign from a table, the person's name, and log out.
+"""The list of campaigns, and a new campaign from a table.
 
-A table is uploaded, shown column by column, and only then becomes a campaign. Logging out ends the
-session of this browser; a person who may write can also end every session of the token, as for a
-lost phone. The token itself stays valid (`weal serve --new-token` makes another).
+A table is uploaded, shown column by column, and only then becomes a campaign.
 """
 
 import hashlib
 import json
 import shutil
-from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Annotated, TypedDict
 from urllib.parse import quote
@@ -18,11 +15,11 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Query, Response, Up
 from weal.campaign.ledger import Ledger
 from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
-from weal.store.events import MAX_WHO, Event, check_name, check_text
+from weal.store.events import Event, check_name
 from weal.tables.results_reader import TEXT_SUFFIXES
-from weal.web.access import cookie_name
+from weal.web.actors import require
 from weal.web.job_context import Arguments, StatusJson
-from weal.web.request import WHO_COOKIE, FormToken, RequestContext, ServerRead, ServerWrite
+from weal.web.request import RequestContext, ServerManage, ServerRead
 from weal.web.server_folder import new_file
 
 router = APIRouter()
@@ -46,27 +43,11 @@ class CampaignSummary(CurveSummary):
 @router.get("/")
 def list_campaigns(context: ServerRead) -> Response:
     """All campaigns."""
-    summaries = [_summary(context, name) for name in context.server.store.campaigns()]
+    names = require(context.request, "read").visible(context.server.store.campaigns())
+    summaries = [_summary(context, name) for name in names]
     shown = [one for one in summaries if not one["ledger"].settings.get("hidden")]
     removed, now = len(summaries) - len(shown), context.server.store.now()
     return context.page("campaigns/page.html", campaigns=shown, removed=removed, now=now)
-
-
-@router.post("/who", status_code=303)
-def set_name(
-    context: ServerRead,
-    _: FormToken,
-    name: Annotated[str, Form(max_length=MAX_WHO)],
-    back: Annotated[str, Form(max_length=4000)] = "/",
-) -> Response:
-    """Store the name of the person in a cookie of this browser."""
-    cookie = quote(check_text(name.strip(), "your name", MAX_WHO), safe="")
-    is_local = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
-    answer = context.redirect(quote(back, safe="/?=&%") if is_local else "/")
-    answer.set_cookie(
-        WHO_COOKIE, cookie, max_age=NAME_COOKIE_SECONDS, httponly=True, samesite="strict"
-    )
-    return answer
 
 
 def _summary(context: RequestContext, name: str) -> CampaignSummary:
@@ -94,35 +75,6 @@ def _curve(status: StatusJson | None, target: str | None) -> CurveSummary:
     return {"curve": course, "curve_label": goal.curve_label(target)}
 
 
-@router.get("/logout")
-def show_session(context: ServerRead) -> Response:
-    """The session of this browser and its end."""
-    visit = context.visit
-    ends = visit.session.expires if visit and visit.session else None
-    until = datetime.fromtimestamp(ends, UTC) if ends else None
-    return context.page("logout.html", actor=visit.actor if visit else None, until=until)
-
-
-@router.post("/logout", status_code=303)
-def log_out(
-    context: ServerRead,
-    _: FormToken,
-    everywhere: Annotated[bool, Form()] = False,
-) -> Response:
-    """End the session of this browser, or all sessions of its token."""
-    visit, sessions = context.visit, context.server.policy.access.sessions
-    if everywhere and context.is_read_only:
-        raise HTTPException(403, "With a read-only token you can log out only this browser.")
-    if everywhere and visit is not None:
-        sessions.end_all(visit.token)
-    elif visit is not None and visit.session is not None:
-        sessions.end(visit.secret)
-    answer = context.redirect("/")
-    answer.delete_cookie(cookie_name(context.server.policy.port), httponly=True, samesite="strict")
-    return answer
-
-
-NAME_COOKIE_SECONDS = 365 * 24 * 3600
 UPLOAD_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx")
 File = Annotated[str, Query(pattern="^[0-9a-f]{32}$")]
 Text = Annotated[str, Form(max_length=1000)]
@@ -169,12 +121,12 @@ def new(context: ServerRead) -> Response:
 
 
 @router.post("/new", status_code=303)
-def upload_table(context: ServerWrite, table: UploadFile) -> Response:
+def upload_table(context: ServerManage, table: UploadFile) -> Response:
     """Upload a table and read it."""
     name = PurePosixPath((table.filename or "").replace("\\", "/")).stem
     file = store_upload(context, table)
     job = context.submit("look", file=file, name=_name(name))
-    return context.show_progress(job, then=f"/new/plan?file={file}")
+    return context.show_progress(job, then=f"{context.address('/new/plan')}?file={file}")
 
 
 @router.get("/new/plan")
@@ -182,12 +134,13 @@ def plan(
     context: ServerRead, file: File, work: Annotated[str, Query(max_length=64)] = ""
 ) -> Response:
     """The plan, column by column; the campaign once it was created."""
+    require(context.request, "manage")
     found = context.job_result(work, "look", "make", file=file)
     if found is None:  # the server was restarted: read it again
         job = context.submit("look", file=file, name="")
-        return context.show_progress(job, then=f"/new/plan?file={file}")
+        return context.show_progress(job, then=f"{context.address('/new/plan')}?file={file}")
     if "made" in found:
-        return context.redirect(f"/c/{quote(found['made'], safe='')}/bench")
+        return context.redirect(context.address(f"/c/{quote(found['made'], safe='')}/bench"))
     return context.page("campaigns/plan.html", plan=found, key=None)
 
 
@@ -225,7 +178,7 @@ class PlanForm:
 
 @router.post("/new/plan", status_code=303)
 def submit_plan(
-    context: ServerWrite,
+    context: ServerManage,
     choices: Annotated[PlanForm, Depends()],
     make: Annotated[bool, Form()] = False,
     key: JobKey = "",
@@ -237,7 +190,7 @@ def submit_plan(
         job = context.submit("make", form_key(key, given), **given)
     else:
         job = context.submit("look", **given)
-    return context.show_progress(job, then=f"/new/plan?file={given['file']}")
+    return context.show_progress(job, then=f"{context.address('/new/plan')}?file={given['file']}")
 
 
 def _name(stem: str) -> str:

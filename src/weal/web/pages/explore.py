@@ -19,7 +19,7 @@ from weal.web import candidate_search
 from weal.web.candidate_search import PREDICTION_COLUMNS, CandidatePage, CandidateQuery
 from weal.web.job_context import Arguments
 from weal.web.pages.watch import event_text
-from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
+from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest
 
 router = APIRouter()
 
@@ -173,7 +173,7 @@ def near(context: CampaignRead, id: Id) -> Response:
 
 
 @router.post("/c/{name}/row/ask")
-def take(context: CampaignWrite, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)],
+def take(context: CampaignAsk, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)],
          key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")]) -> Response:  # fmt: skip
     """Ask for this very row."""
     given: Arguments = {"name": context.name, "who": context.who, "id": id}

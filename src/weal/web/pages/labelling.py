@@ -46,7 +46,7 @@ from weal.web.pages.row_form import (
     withdraw_form,
     works_text,
 )
-from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
+from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest, CampaignSkip, CampaignTell
 from weal.web.server_folder import new_file
 
 router = APIRouter()
@@ -76,7 +76,7 @@ def bench(
 
 @router.post("/c/{name}/tell")
 def tell(
-    context: CampaignWrite, id: Id, value: Value, key: Key,
+    context: CampaignTell, id: Id, value: Value, key: Key,
     note: Note = "", again: Yes = False, sure: Yes = False,
 ) -> Response:  # fmt: skip
     """Save a label once, however often the form is sent."""
@@ -107,7 +107,7 @@ def tell(
 
 
 @router.post("/c/{name}/skip")
-def skip(context: CampaignWrite, id: Id, note: Note = "", key: FormKey = "") -> Response:
+def skip(context: CampaignSkip, id: Id, note: Note = "", key: FormKey = "") -> Response:
     """Skip a row that could not be measured, once for each form."""
     try:
         own = f"{LABEL_KEY_PREFIX}{key}" if key else None
@@ -120,7 +120,7 @@ def skip(context: CampaignWrite, id: Id, note: Note = "", key: FormKey = "") -> 
 
 @router.post("/c/{name}/failed")
 def failed(
-    context: CampaignWrite, id: Id, key: Key, note: Note = "", accident: Yes = False
+    context: CampaignTell, id: Id, key: Key, note: Note = "", accident: Yes = False
 ) -> Response:
     """Save that the run of a row failed, once for each form; the note is the reason."""
     own, reason = f"{LABEL_KEY_PREFIX}{key}", note.strip() or None
@@ -136,7 +136,7 @@ def failed(
 
 @router.post("/c/{name}/results")
 def results(
-    context: CampaignWrite, fields: Annotated[dict[str, str], Depends(typed_results)], id: Id,
+    context: CampaignTell, fields: Annotated[dict[str, str], Depends(typed_results)], id: Id,
     key: Key, note: Note = "", again: Yes = False, sure: Yes = False,
 ) -> Response:  # fmt: skip
     """Save the results of a row, all or none, once however often the form is sent."""
@@ -168,7 +168,7 @@ def _sent_before(error: ReusedKey) -> str:
 
 @router.post("/c/{name}/back")
 def take_back(
-    context: CampaignWrite, id: Id, event: Annotated[int, Form(ge=1, le=2**53)]
+    context: CampaignTell, id: Id, event: Annotated[int, Form(ge=1, le=2**53)]
 ) -> Response:
     """Undo the label of this event, and show its row again."""
     withdraw_form(context, id, event)
@@ -177,7 +177,7 @@ def take_back(
 
 @router.post("/c/{name}/ask")
 def ask(
-    context: CampaignWrite,
+    context: CampaignAsk,
     n: Annotated[int, Form(ge=1, le=MAX_ASK_ROWS)],
     key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
     check: Yes = False,
@@ -322,7 +322,7 @@ def download(
 
 
 @router.post("/c/{name}/sheet", status_code=303)
-def upload_results(context: CampaignWrite, table: UploadFile) -> Response:
+def upload_results(context: CampaignTell, table: UploadFile) -> Response:
     """Upload a filled-in worksheet and check it; nothing is saved yet."""
     called = (
         (table.filename or "the file").replace("\\", "/").rpartition("/")[2][:MAX_FILE_NAME_LETTERS]
@@ -344,7 +344,7 @@ def sheet(context: CampaignRead, work: Work = "") -> Response:
 
 @router.post("/c/{name}/keep", status_code=303)
 def keep(
-    context: CampaignWrite,
+    context: CampaignTell,
     file: File,
     called: Called = "",
     twice: Annotated[str, Form(pattern="^(|replace|repeat)$")] = "",

@@ -17,7 +17,7 @@ from weal.web.pages.campaigns import (
     sheet_options,
     store_upload,
 )
-from weal.web.request import CampaignRead, CampaignRequest, CampaignWrite
+from weal.web.request import CampaignManage, CampaignRead, CampaignRequest, CampaignSkip
 from weal.web.server_folder import find_file, new_file
 
 router = APIRouter()
@@ -48,7 +48,7 @@ def settings(context: CampaignRead, work: Work = "") -> Response:
 
 @router.post("/c/{name}/settings", status_code=303)
 def change(
-    context: CampaignWrite, acquisition: Short, lease: Short, goal: Goal = "", until: Short = "",
+    context: CampaignManage, acquisition: Short, lease: Short, goal: Goal = "", until: Short = "",
     warp: Short = "",
 ) -> Response:  # fmt: skip
     """Change the settings that differ from the present ones."""
@@ -71,7 +71,7 @@ def change(
 
 @router.post("/c/{name}/unskip", status_code=303)
 def unskip(
-    context: CampaignWrite, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)]
+    context: CampaignSkip, id: Annotated[str, Form(min_length=1, max_length=MAX_ID)]
 ) -> Response:
     """Allow a skipped row to be suggested again."""
     context.campaign().unskip(id)
@@ -79,7 +79,7 @@ def unskip(
 
 
 @router.post("/c/{name}/add", status_code=303)
-def upload_candidates(context: CampaignWrite, table: UploadFile) -> Response:
+def upload_candidates(context: CampaignManage, table: UploadFile) -> Response:
     """Upload a table of candidates and read it; nothing is saved yet."""
     job = context.submit("look_more", name=context.name, file=store_upload(context, table))
     return context.show_progress(job, then=context.url("add/table"))
@@ -96,7 +96,7 @@ def candidates_to_add(context: CampaignRead, work: Work = "") -> Response:
 
 @router.post("/c/{name}/add/table", status_code=303)
 def add(
-    context: CampaignWrite,
+    context: CampaignManage,
     file: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
     sheet: Text = "",
     header: HeaderLine = "",

@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from weal.errors import WealError
 from weal.web.job_worker import Job
 from weal.web.request import (
     CampaignRead,
@@ -24,20 +25,23 @@ from weal.web.request import (
 router = APIRouter()
 STORE_POLL_SECONDS = 0.7  # between two checks of the store
 _GONE = "This job is no longer known: open the campaign to see its result."
+UNBUFFERED = {"X-Accel-Buffering": "no"}  # nginx passes every event on at once
 HEARTBEAT_SECONDS = 20.0  # so that no proxy closes an idle stream
 
 
 @router.get("/c/{name}/news", response_class=StreamingResponse, include_in_schema=False)
 async def news(context: CampaignRead, request: Request) -> StreamingResponse:
     """A stream with an event `moved` whenever the campaign or its results change."""
-    return StreamingResponse(_change_events(context, request), media_type="text/event-stream")
+    return StreamingResponse(
+        _change_events(context, request), media_type="text/event-stream", headers=UNBUFFERED
+    )
 
 
 async def _change_events(context: CampaignRequest, request: Request) -> AsyncIterator[str]:
     before = ""
     quiet = 0.0  # seconds
     yield "retry: 2000\n\n"
-    while not await request.is_disconnected() and context.is_authenticated:
+    while not await request.is_disconnected() and await asyncio.to_thread(_is_valid, context):
         now = await asyncio.to_thread(state_token, context.server, context.name)
         if now != before:
             yield f"event: moved\ndata: {now}\n\n"
@@ -49,6 +53,14 @@ async def _change_events(context: CampaignRequest, request: Request) -> AsyncIte
         quiet += STORE_POLL_SECONDS
 
 
+def _is_valid(context: RequestContext) -> bool:
+    """Whether the login of a stream is still valid; the stream ends when the store is lost."""
+    try:
+        return context.is_authenticated
+    except WealError:
+        return False
+
+
 Id = Annotated[str, Path(pattern="^[0-9a-f]{1,64}$")]
 
 
@@ -57,7 +69,7 @@ def list_jobs(context: ServerRead) -> Response:
     """The page Jobs: all unfinished jobs and who started them."""
     worker = context.server.worker
     template = "jobs_part.html" if context.is_part else "jobs.html"
-    return context.page(template, unfinished=worker.unfinished_jobs(), limit=worker.seconds)
+    return context.page(template, unfinished=context.unfinished_jobs(), limit=worker.seconds)
 
 
 @router.get("/work/{id_}")
@@ -66,7 +78,7 @@ def job_progress(
 ) -> Response:
     """The progress of a job, and at its end a redirect to the page that waits for it."""
     job = _job(context, id_)
-    if not then.startswith("/c/") and not then.startswith("/new"):
+    if not then.startswith((context.address("/c/"), context.address("/new"))):
         raise HTTPException(404, _GONE)
     if job.finished.is_set():
         return context.redirect(f"{then}{'&' if '?' in then else '?'}work={job.id}")
@@ -77,11 +89,11 @@ def job_progress(
 def cancel(context: ServerRead, id_: Id, _: FormToken) -> Response:
     """Cancel a job of this person."""
     context.server.worker.cancel(_job(context, id_), context.who)
-    return context.redirect("/work")
+    return context.redirect(context.address("/work"))
 
 
 def _job(context: RequestContext, id_: str) -> Job:
     job = context.server.worker.job(id_)
-    if job is None:
+    if job is None or not context.sees(job):
         raise HTTPException(404, _GONE)
     return job

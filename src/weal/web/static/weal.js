@@ -19,19 +19,31 @@
   // A form that the line or the server lost is sent again: its key keeps it from being kept twice.
   const lost = document.getElementById("lost");
   let tries = 0;
+  const later = (form, pause) => {
+    lost.hidden = false;
+    tries += 1;
+    setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, Math.max(pause || 0, Math.min(500 * tries, 3000)));
+  };
   const again = (event) => {
     const element = event.detail.elt;
     if (!element.matches("form[data-again]")) { lost.hidden = false; return; }
-    lost.hidden = false;
-    tries += 1;
-    setTimeout(() => { if (element.isConnected) element.requestSubmit(); }, Math.min(500 * tries, 3000));
+    later(element, 0);
   };
+  // 429: too fast; 502 and 504: a proxy that does not reach the server. A Retry-After is kept to.
+  const WAITS = [429, 502, 504];
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    const { xhr, requestConfig } = event.detail;
+    const form = requestConfig && requestConfig.elt;
+    if (!WAITS.includes(xhr.status) || !form || !form.matches("form[data-again]")) return;
+    event.detail.shouldSwap = false;
+    later(form, Number(xhr.getResponseHeader("Retry-After")) * 1000);
+  });
   body.addEventListener("htmx:sendError", again);
   body.addEventListener("htmx:timeout", again);
-  body.addEventListener("htmx:afterOnLoad", () => { lost.hidden = true; tries = 0; });
+  body.addEventListener("htmx:afterOnLoad", (event) => { if (!WAITS.includes(event.detail.xhr.status)) { lost.hidden = true; tries = 0; } });
 
   // Drafts survive a reload, until what they were for is kept.
-  const place = (field) => `weal ${location.port} ${field.dataset.draft}`;
+  const place = (field) => `weal ${location.port}${body.dataset.root} ${field.dataset.draft}`;
   const remember = (field) => {
     try {
       if (field.value) localStorage.setItem(place(field), field.value);
@@ -110,7 +122,7 @@
   // A page that only waited leaves no step behind: "back" leads to where the work was asked for.
   body.addEventListener("htmx:beforeOnLoad", (event) => {
     const next = event.detail.xhr.getResponseHeader("HX-Redirect");
-    if (!next || event.target.id !== "work" || !location.pathname.startsWith("/work/")) return;
+    if (!next || event.target.id !== "work" || !location.pathname.startsWith(`${body.dataset.root}/work/`)) return;
     event.preventDefault();
     location.replace(next);
   });
