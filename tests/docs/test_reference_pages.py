@@ -14,6 +14,7 @@ from weal.cli import main
 ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs" / "reference"
 NOT_RUN = {  # examples that are shown in the page, and not run there
+    "weal mcp --store sqlite:///weal.db --may measure",  # until its input ends
     "weal serve --open",  # runs until Ctrl-C
     "weal bench quick",  # a minute
     "weal bench choice --realisations 20",  # hours

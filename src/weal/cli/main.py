@@ -42,6 +42,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "weal.cli.commands.predict": ("predict",),
         "weal.cli.commands.show": ("show", "log", "remove"),
         "weal.cli.commands.serve": ("serve",),
+        "weal.cli.commands.mcp": ("mcp",),
         "weal.cli.commands.token": ("token",),
     },
     "Other": {

@@ -110,6 +110,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
             "pyarrow>=16",
         ),
     ),
+    "mcp": ("weal mcp, tools of an assistant", ("mcp>=2.0",)),
     "web": (
         "weal serve, the pages in a browser",
         ("fastapi>=0.115", "jinja2>=3.1", "python-multipart>=0.0.18", "uvicorn>=0.32"),
