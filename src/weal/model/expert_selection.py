@@ -235,6 +235,7 @@ def _select_models(
         temper=setting.temper,
         additive=additive,
         trend=not setting.is_of_0_2,
+        subsets=not setting.is_of_0_2,
     )
 
 

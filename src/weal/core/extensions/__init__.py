@@ -7,6 +7,8 @@ trend_kernel          a kernel of a linear trend and deviations from it
 inducing_gp           experts on inducing points, chosen by pivoted Cholesky
 embeddings            inputs in the form that a kind of expert works on
 label_noise           noise that is stated in label units
+quasi_newton          minimisation from the Hessian of a similar problem
+relevant_inputs       subsets of the inputs that matter, by evidence
 ard                   one lengthscale for each input, fitted by evidence, with priors
 posterior_points      experts that represent a peak of the evidence
 model_selection       the experts with non-negligible posterior probability

@@ -30,7 +30,7 @@ factor is the integral of exp(-g x - H_ii x^2 / 2) over x > 0:
 sqrt(pi / (2 H_ii)) erfcx(g / sqrt(2 H_ii)).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -203,9 +203,24 @@ class EvidenceFit:
     def evidence(self, p: Array) -> tuple[float, float]:
         """L and b at p (P,); L is -IMPOSSIBLE where C is singular."""
         k, _ = self.shape.correlations(p[:-1], self.D2)
-        C = self._covariance(k, p)
-        L, b, _, _ = _factorise(C, self.y)
+        return self.evidence_of(k, p)
+
+    def evidence_of(self, k: Array, p: Array) -> tuple[float, float]:
+        """L and b with correlations k (T,) and the noise ratio of p (P,)."""
+        L, b, _, _ = _factorise(self._covariance(k, p), self.y)
         return L, b
+
+    def restrict(self, inputs: Sequence[int]) -> "EvidenceFit":
+        """The fit of the family on some of the inputs to the same labels."""
+        like = replace(self.shape.like, widths=())
+        shape = kernel_parameters(like, len(inputs))
+        return replace(self, shape=shape, D2=self.D2[list(inputs)])
+
+    @property
+    def bounds(self) -> tuple[Array, Array]:  # (P,), (P,)
+        """Lower and upper bounds of p."""
+        low, high = np.log(SOUGHT_RATIOS)
+        return np.append(self.shape.low, low), np.append(self.shape.high, high)
 
     def loss(self, p: Array) -> tuple[float, Array]:
         """-(L + log prior) and its gradient at p (P,)."""
@@ -277,24 +292,35 @@ def fit(
     """
     shape = parameters or kernel_parameters(start, start.n_inputs(X.shape[1]))
     problem = EvidenceFit.of(shape, X, y, noise_var)
-    low, high = (
-        np.append(ends, np.log(ratio))
-        for ends, ratio in zip((shape.low, shape.high), SOUGHT_RATIOS, strict=True)
-    )
+    return maximise(problem, np.append(shape.place(start), np.log(noise)))
+
+
+def maximise(problem: EvidenceFit, p: Array) -> EvidencePeak:
+    """The maximum of the evidence, searched from p (P,)."""
+    low, high = problem.bounds
     from scipy.optimize import minimize  # its import takes 0.1 s, which only expert selection pays
 
     found = minimize(
         problem.loss,
-        np.clip(np.append(shape.place(start), np.log(noise)), low, high),
+        np.clip(p, low, high),
         jac=True,
         method="L-BFGS-B",
         bounds=np.column_stack([low, high]),
         options={"maxiter": FIT_ITERATIONS},
     )
-    p = found.x
-    slope = np.where(p <= low, found.jac, np.where(p >= high, -found.jac, 0.0))
-    H = _hessian(problem, p, found.jac)
-    return EvidencePeak(problem, p, -float(found.fun), H, np.maximum(slope, 0.0))
+    return peak_at(problem, found.x, float(found.fun), found.jac)
+
+
+def peak_at(
+    problem: EvidenceFit, p: Array, loss: float, gradient: Array, H: Array | None = None,
+    step: float = FINITE_DIFFERENCE_STEP,
+) -> EvidencePeak:  # fmt: skip
+    """The peak at a minimum p (P,) of the loss, with its Hessian unless H is given."""
+    low, high = problem.bounds
+    slope = np.where(p <= low, gradient, np.where(p >= high, -gradient, 0.0))
+    if H is None:
+        H = _hessian(problem, p, gradient, step)
+    return EvidencePeak(problem, p, -loss, H, np.maximum(slope, 0.0))
 
 
 def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
@@ -375,12 +401,14 @@ def _log_volume(H: Array, slope: Array) -> float:
     return float(0.5 * np.log(2.0 * np.pi / curvature).sum() + one_sided)
 
 
-def _hessian(problem: EvidenceFit, p: Array, at: Array) -> Array:
+def _hessian(
+    problem: EvidenceFit, p: Array, at: Array, size: float = FINITE_DIFFERENCE_STEP
+) -> Array:
     """Hessian of the loss, by differences of its gradient, which is `at` at p."""
     if len(problem.D2) > WIDE:
         return _wide_hessian(problem, p, at)
-    steps = FINITE_DIFFERENCE_STEP * np.eye(len(p))
-    H = np.array([(problem.loss(p + step)[1] - at) / FINITE_DIFFERENCE_STEP for step in steps])
+    steps = size * np.eye(len(p))
+    H = np.array([(problem.loss(p + step)[1] - at) / size for step in steps])
     symmetric: Array = 0.5 * (H + H.T)
     return symmetric
 

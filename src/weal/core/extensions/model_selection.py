@@ -70,6 +70,13 @@ from weal.core.extensions.posterior_points import (
     point_candidates,
     prior_correction,
 )
+from weal.core.extensions.relevant_inputs import (
+    IRRELEVANT,
+    MIN_INPUTS,
+    SUBSET_SHARE,
+    fit_relevant,
+    subset_candidates,
+)
 from weal.core.extensions.trend_kernel import TREND, log_visible_share
 from weal.core.one_hot import Widths
 from weal.core.paper.ensemble import normalise
@@ -97,12 +104,14 @@ def candidate_grid(d: int, widths: Widths = ()) -> tuple[Kernel, ...]:
 def select_models(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, noise_var: Array,
     relevance: bool = True, temper: float = 1.0, additive: bool = True, trend: bool = True,
+    subsets: bool = True,
 ) -> ModelSelection:  # fmt: skip
     """The selected experts for labels y (t,) at X (t, d) with noise variances noise_var (t,).
 
     Where evidences are raised to the power `temper` (`ensemble`), posteriors are too.
-    Without `additive` anova is left out, for experts that are not exact; without `trend` the class
-    of that name. Labels whose noise has no bound carry no information, and have to be removed.
+    Without `additive` anova is left out, for experts that are not exact; without `trend` and
+    `subsets` (`relevant_inputs`) the classes of these names. Labels whose noise has no bound carry
+    no information, and have to be removed.
     """
     if not np.isfinite(noise_var).all():
         raise ValueError("a noise variance is not finite; remove labels with infinite noise")
@@ -130,6 +139,14 @@ def select_models(
         if trend:
             parts.append(_trend_models(peaks, X, y, noise_var))
             shares = [*((1.0 - TREND_SHARE) * share for share in shares), TREND_SHARE]
+        if subsets and d >= MIN_INPUTS:
+            heights = [float(part.log_post.max()) for part in parts]
+            best = float(np.max(heights + np.log(shares)))
+            best += np.log((1.0 - SUBSET_SHARE) / SUBSET_SHARE)
+            found = subset_candidates(peaks, best, X, y, noise_var)
+            if found is not None:
+                parts.append(found)
+                shares = [*((1.0 - SUBSET_SHARE) * share for share in shares), SUBSET_SHARE]
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
     every = concat_candidates(parts)
     return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
@@ -244,9 +261,9 @@ def refit_selection(
         kernel, noise = _likeliest(*known, X, y, noise_var)
         unit = float(units([kernel], [noise], X, y, noise_var)[0, 0]) if stated else 1.0
         prior = level_parameters(kernel, widths) if widths and not kernel.widths else None
-        peak = fit(kernel, noise, X, y, noise_var / unit, prior)
-        models.append((peak.kernel, peak.noise))
-        log_z.append(peak.log_z + evidence_constant(len(y)))
+        kernel, noise, height = fit_relevant(kernel, noise, X, y, noise_var / unit, prior)
+        models.append((kernel, noise))
+        log_z.append(height + evidence_constant(len(y)))
     each = [log_evidence_grid([kernel], [noise], X, y, noise_var) for kernel, noise in models]
     evidence, unit_of = (np.array([part[n][0, 0] for part in each]) for n in (0, 1))
     again = slice(len(found.kernels), None)
@@ -266,7 +283,8 @@ def _likeliest(
     """The likeliest start of a fit: a selected kernel or a longer one, with its noise or more."""
     ell = np.asarray(kernel.length_scale)
     longer = [
-        replace(kernel, length_scale=(factor * ell).tolist()) for factor in LENGTH_SCALE_FACTORS
+        replace(kernel, length_scale=np.where(ell < IRRELEVANT, factor * ell, ell).tolist())
+        for factor in LENGTH_SCALE_FACTORS
     ]
     ratios = [noise, *(ratio for ratio in NOISE_RATIO_STARTS if ratio > noise)]
     evidence, _ = log_evidence_grid(longer, ratios, X, y, noise_var)
