@@ -8,12 +8,13 @@ with. The rows follow from the box, the seed and the number of candidates.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from weal.campaign.creation import add, create
 from weal.campaign.earlier_labels import EarlierCampaign
+from weal.campaign.idempotency import Change
 from weal.campaign.ledger import Ledger
 from weal.campaign.session import Session
 from weal.learner.joint_scores import scored_views
@@ -33,7 +34,15 @@ def create_from_box(
     settings: Mapping[str, Any], who: str, like: EarlierCampaign | None = None,
 ) -> tuple[bool, PlannedTable | None]:  # fmt: skip
     """Create the campaign on n rows of the box in a TOML file; see `creation.create`."""
-    space = read_box(path)
+    return create_in_space(store, name, read_box(path), n, options, settings, who, like)
+
+
+def create_in_space(
+    store: Store, name: str, space: DesignSpace, n: int, options: TableOptions,
+    settings: Mapping[str, Any], who: str, like: EarlierCampaign | None = None,
+    key: str | None = None, call: Sequence[Change] = (),
+) -> tuple[bool, PlannedTable | None]:  # fmt: skip
+    """Create the campaign on n rows of the box."""
     if options.id_column is not None:
         raise ValueError("rows of a box are numbered: leave out --id")
     if DEFAULT_ID_COLUMN in space.names:
@@ -48,7 +57,7 @@ def create_from_box(
         )
     table = design_table(space, space.rows(n, _seed(settings)))
     how = replace(options, types={**input_types(space), **options.types})
-    return create(store, name, table, how, settings, who, box=space, like=like)
+    return create(store, name, table, how, settings, who, box=space, like=like, key=key, call=call)
 
 
 def _seed(settings: Mapping[str, Any]) -> int:

@@ -26,6 +26,7 @@ from weal.campaign.config import (
     with_goal_parts,
 )
 from weal.campaign.events import settings_body
+from weal.campaign.idempotency import content_change, is_repeated, with_key
 from weal.campaign.label_input import distinct, entries, names
 from weal.campaign.log import CampaignLog
 from weal.campaign.plausibility import (
@@ -37,7 +38,7 @@ from weal.errors import UnknownId, WealError
 from weal.progress import Progress
 from weal.shards.executors import check_scheduler
 from weal.store.events import Draft, check_name
-from weal.store.protocol import Store, open_store
+from weal.store.protocol import Store, Transaction, open_store
 
 if TYPE_CHECKING:
     import pandas
@@ -1060,6 +1061,7 @@ class Campaign(CampaignLog):
         note: str | None = None,
         event: int | None = None,
         quantity: str | None = None,
+        key: str | None = None,
     ) -> None:
         """Withdraw the labels and failures of rows, or the lease of rows without a label.
 
@@ -1078,9 +1080,14 @@ class Campaign(CampaignLog):
             Number of the event of one label of one row: other labels of the row stay. None: all.
         quantity : str or None
             The quantity whose labels are withdrawn; "failed": the failure of the row. None: all.
+        key : str or None
+            A name of your own for this call: a retry with the same key and the same rows, event and
+            quantity writes nothing.
 
         Raises
         ------
+        ReusedKey
+            Where the key was used for other content.
         UnknownId
             Where there is no such row.
         ValueError
@@ -1097,7 +1104,7 @@ class Campaign(CampaignLog):
         0
         """
         found, who = distinct(ids), by or self.who
-        self.transact(lambda tx: decide_withdrawals(tx, found, who, note, event, quantity))
+        self.transact(lambda tx: decide_withdrawals(tx, found, who, note, event, quantity, key))
 
     def add(
         self, pool: Any, *, by: str | None = None, options: "TableOptions | None" = None
@@ -1307,13 +1314,16 @@ class Campaign(CampaignLog):
         is_so = bool(self.read_ledger().settings.get("hidden")) == on
         self.transact(lambda _: [] if is_so else [draft])
 
-    def change(self, *, by: str | None = None, **settings: Any) -> None:
+    def change(self, *, by: str | None = None, key: str | None = None, **settings: Any) -> None:
         """Change settings.
 
         Parameters
         ----------
         by : str or None
             Who is at work; None: who opened the campaign.
+        key : str or None
+            A name of your own for this call: a retry with the same key and the same settings
+            writes nothing.
         **settings
             acquisition (a name, or a list of names), goal ("learn", or a list of two), subject_to
             (["purity >= 95"]; [] for none), weights ({"purity": 2}), until ("error < 6", or
@@ -1343,7 +1353,12 @@ class Campaign(CampaignLog):
         check_goal(changes, ledger.rows, measured, ledger.column_names)
         stored = stored_settings(changes, ledger.settings.get("until"))
         draft = Draft("settings", settings_body(stored), who=by or self.who)
-        self.transact(lambda _: [draft])
+        content = [content_change("settings", stored)]
+
+        def decide(tx: Transaction) -> list[Draft]:
+            return [] if is_repeated(tx, key, content) else with_key([draft], key, content)
+
+        self.transact(decide)
 
 
 def _read_earlier(like: "str | Campaign", place: Store, who: str) -> "EarlierCampaign":

@@ -1,7 +1,7 @@
 """Settings of a campaign: defaults, checks, and the plain JSON that its events keep."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from numbers import Integral, Real
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from weal.text import exact
 
 if TYPE_CHECKING:
+    from weal.goals.protocol import Goal
     from weal.quantities.protocol import Quantity
 
 WEEK_SECONDS = 7 * 24 * 3600.0
@@ -135,6 +136,24 @@ def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
     goal, until = parse_goal(settings["goal"]), parse_until(settings["until"])
     objects = {"goal": goal.to_dict(), "until": until.to_dict() if until else None}
     return {**settings, **objects}
+
+
+def chosen_goal(
+    goal: str | list[str] | None, subject_to: Sequence[str], stored: Callable[[], str]
+) -> "Goal | str | None":
+    """The goal of a call that changes no setting; None: that of the settings.
+
+    Constraints without a goal replace those of the settings, which `stored` reads; "none" alone
+    removes them.
+    """
+    from weal.goals.grammar import combine_goals, parse_goal, revise_goal
+
+    if not subject_to:
+        return goal if goal is None or isinstance(goal, str) else combine_goals(goal, ())
+    if goal is not None:
+        return combine_goals(goal, tuple(subject_to))
+    texts = [] if tuple(subject_to) == ("none",) else list(subject_to)
+    return revise_goal(parse_goal(stored()), texts, None)
 
 
 def check_changes(given: Mapping[str, object]) -> dict[str, object]:

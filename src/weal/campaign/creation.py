@@ -24,6 +24,7 @@ from weal.campaign.config import (
 )
 from weal.campaign.earlier_labels import EarlierCampaign, earlier_bodies
 from weal.campaign.events import EVENT_BODY_VERSION, SEVERAL_BODY_VERSION
+from weal.campaign.idempotency import Change, with_key
 from weal.campaign.label_input import entry
 from weal.campaign.ledger import Ledger
 from weal.campaign.quantity_names import read_failure_of
@@ -68,9 +69,11 @@ def create(
     store: Store, name: str, source: object, options: TableOptions, settings: Mapping[str, Any],
     who: str, copy: bool = False, executor: Executor | None = None,
     progress: Progress | None = None, box: DesignSpace | None = None,
-    like: EarlierCampaign | None = None,
+    like: EarlierCampaign | None = None, key: str | None = None, call: Sequence[Change] = (),
 ) -> tuple[bool, PlannedTable | None]:  # fmt: skip
     """Create the campaign: whether it is new, and its table with notes.
+
+    A key of the client goes with the content of its `call` (`idempotency`).
 
     Candidates in many files stay there, and no table is returned, unless `copy` says that the store
     is to keep them. The event keeps the box that candidates were drawn in, for `refine`, and the
@@ -99,7 +102,7 @@ def create(
         *_added_events(chunks, 0, who),
         *_label_events(made, ids, quantities, who),
     ]
-    return store.create(name, drafts, chunks), made
+    return store.create(name, with_key(drafts, key, call), chunks), made
 
 
 def _create_in_files(
@@ -183,7 +186,7 @@ def add_files(store: Store, ledger: Ledger, source: object, pool: FileCandidates
 
 def add(
     store: Store, ledger: Ledger, source: object, like: Array, who: str,
-    options: TableOptions | None = None,
+    options: TableOptions | None = None, key: str | None = None, call: Sequence[Change] = (),
 ) -> PlannedTable:  # fmt: skip
     """Add candidates to a campaign with the inputs `like` (U, d); the table with its notes."""
     made = read_more(ledger, source, options)
@@ -196,7 +199,7 @@ def add(
     def decide(tx: Transaction) -> Sequence[Draft]:
         first = tx.count_chunks()
         labels = _label_events(made, ids, quantities, who)
-        return [*_added_events(chunks, first, who), *labels]
+        return with_key([*_added_events(chunks, first, who), *labels], key, call)
 
     store.transact(ledger.name, decide, chunks)
     return made

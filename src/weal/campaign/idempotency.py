@@ -1,6 +1,8 @@
 """Idempotency keys: a client's name for a call, so that a retry of the call writes nothing.
 
     tell, tell_file, skip   content: labels (id, quantity, value, noise, sure) and rows to skip
+    withdraw, release       content: rows, and the event or quantity whose labels are withdrawn
+    change, create, add     content: a digest of settings, or of the table and its options
     ask                     content: number of rows, who asks, whether rows are drawn at random, and
                             what the batch may hold
 
@@ -37,19 +39,22 @@ from weal.store.protocol import Transaction
 MAX_NAMED = 5  # rows in an error message
 BLOCK_ROWS = 64  # keys of a call of weal 0.2 that are looked up at once
 LABEL, SKIP, UNSKIP = "label", "skip", "undo skip"
+WITHDRAW, RELEASE = "withdraw", "release"
 
 
 class Change(NamedTuple):
     """The content of a call for one row."""
 
     id: str
-    what: str  # LABEL, SKIP or UNSKIP
+    what: str  # LABEL, SKIP, UNSKIP, WITHDRAW or RELEASE; else of a call that is about no row
     y: float | None = None
     noise: float | None = None
     sure: bool = False
     quantity: str | None = None  # None: the first one of the campaign
 
     def __str__(self) -> str:
+        if not self.id:
+            return self.what.partition(" ")[0]
         if self.what != LABEL:
             return f"{self.id!r}: {self.what}"
         if self.quantity == WORKED:
@@ -89,6 +94,21 @@ def _length(lease: timedelta) -> str:
     return f"{seconds:g} s"
 
 
+def content_change(what: str, content: object) -> Change:
+    """The content of a call that is about no row, such as changed settings."""
+    digest = blake2b(canonical_json(content).encode(), digest_size=16).hexdigest()
+    return Change("", f"{what} {digest}")
+
+
+def is_repeated(
+    tx: Transaction, key: str | None, changes: Sequence[Change], first_quantity: str = ""
+) -> bool:
+    """Whether a call with this key and content was made before; ReusedKey for other content."""
+    return key is not None and bool(
+        find_call(tx, key, changes, lambda _: False, first_quantity)  # 0.2 had no such keys
+    )
+
+
 def find_call(
     tx: Transaction, key: str, changes: Sequence[Change], is_recorded: Callable[[Change], bool],
     first_quantity: str,
@@ -115,7 +135,7 @@ def with_key(drafts: Sequence[Draft], key: str | None, changes: Sequence[Change]
 
 def change_of(event: Event, first_quantity: str) -> Change:
     """The content of an event, as a call has it."""
-    name, body = str(event.id), event.body
+    name, body = event.id or "", event.body
     if event.kind in ("told", "corrected"):
         named = body.get("quantity", first_quantity)
         quantity = None if named == first_quantity else str(named)

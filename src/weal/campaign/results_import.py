@@ -415,8 +415,12 @@ def _read_file(
     how = replace(how, by=how.by or campaign.who)
     if how.replace and how.repeat:
         raise ValueError("replace corrects a label and repeat adds to it: not both at once")
-    results = read_labels_file(
-        campaign, source, how.value, name=how.name, sheet=how.sheet, header=how.header
+    results = (
+        source
+        if isinstance(source, Results)
+        else read_labels_file(
+            campaign, source, how.value, name=how.name, sheet=how.sheet, header=how.header
+        )
     )
     if not results.lines:
         raise ValueError(f"{results.where} has no rows below its header: there is no label in it")

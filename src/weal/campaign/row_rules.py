@@ -23,7 +23,16 @@ from weal.campaign.events import (
     settings_body,
     word_keys,
 )
-from weal.campaign.idempotency import SKIP, UNSKIP, Change, find_call, with_key
+from weal.campaign.idempotency import (
+    RELEASE,
+    SKIP,
+    UNSKIP,
+    WITHDRAW,
+    Change,
+    find_call,
+    is_repeated,
+    with_key,
+)
 from weal.campaign.ledger import Ledger, has_levels, with_levels
 from weal.campaign.quantity_names import find_named, label_text
 from weal.campaign.rules import (
@@ -208,13 +217,23 @@ def _decide_failures(
 
 def decide_withdrawals(
     tx: Transaction, ids: Sequence[str], who: str, note: str | None, event: int | None = None,
-    quantity: str | None = None,
+    quantity: str | None = None, key: str | None = None,
 ) -> list[Draft]:  # fmt: skip
-    """Events that withdraw labels or leases.
+    """Events that withdraw labels or leases; none if a call with this key did it before.
 
     With `event`, the label of this event alone; with `quantity`, those of the quantity alone. A row
     that this person has for a repeat is given back, and keeps its label.
     """
+    changes = [Change(name, WITHDRAW, event, quantity=quantity) for name in ids]
+    if is_repeated(tx, key, changes):
+        return []
+    return with_key(_withdrawals(tx, ids, who, note, event, quantity), key, changes)
+
+
+def _withdrawals(
+    tx: Transaction, ids: Sequence[str], who: str, note: str | None, event: int | None,
+    quantity: str | None,
+) -> list[Draft]:  # fmt: skip
     now = check_ids(tx, ids)
     if event is not None:
         drafts = decide_undo(tx, ids[0], event, who, note) if len(ids) == 1 else []
@@ -239,16 +258,22 @@ def decide_withdrawals(
     ]
 
 
-def decide_release(tx: Transaction, ids: Sequence[str], who: str, note: str) -> list[Draft]:
+def decide_release(
+    tx: Transaction, ids: Sequence[str], who: str, note: str, key: str | None = None
+) -> list[Draft]:
     """Events that end the leases that this person has of these rows; labels stay."""
+    changes = [Change(name, RELEASE) for name in ids]
+    if is_repeated(tx, key, changes):
+        return []
     now = check_ids(tx, ids)
     held = {one.id for one in now.open_leases(tx.now) if one.who == who}
     first = now.first_quantity
-    return [
+    drafts = [
         _withdrawal(first, name, who, note, labels=[] if now.is_labelled(name) else None)
         for name in ids
         if name in held
     ]
+    return with_key(drafts, key, changes)
 
 
 def _withdraw_quantity(

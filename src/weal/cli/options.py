@@ -351,20 +351,9 @@ def given_goal(
 
     Constraints without a goal replace those of the settings.
     """
-    if not subject_to:
-        return goal if goal is None or isinstance(goal, str) else _combined(goal, ())
-    if goal is not None:
-        return _combined(goal, subject_to)
-    from weal.goals.grammar import parse_goal, revise_goal
+    from weal.campaign.config import chosen_goal
 
-    texts = [] if subject_to == ("none",) else list(subject_to)
-    return revise_goal(parse_goal(campaign.read_ledger().settings["goal"]), texts, None)
-
-
-def _combined(goal: str | list[str], subject_to: tuple[str, ...]) -> "Goal | None":
-    from weal.goals.grammar import combine_goals
-
-    return combine_goals(goal, subject_to)
+    return chosen_goal(goal, subject_to, lambda: campaign.read_ledger().settings["goal"])
 
 
 def note_error_goal(goal: str | list[str] | None) -> None:

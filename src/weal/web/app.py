@@ -32,7 +32,8 @@ from weal.store.protocol import Store
 from weal.text import number, percent
 from weal.web.access import AccessPolicy
 from weal.web.actors import error_text
-from weal.web.api.router import make_api
+from weal.web.api.application import Api
+from weal.web.api.openapi import all_operations
 from weal.web.job_runners import InProcessRunner
 from weal.web.job_worker import Worker
 from weal.web.ledger_cache import LedgerCache
@@ -201,7 +202,7 @@ def create_app(
     for page in PAGES:
         app.include_router(page.router)
     app.get("/healthz", response_class=PlainTextResponse)(healthz)
-    api = make_api(app.state.server)
+    api = Api(app.state.server, all_operations())
     app.router.routes.append(Route(API, api))
     app.mount(API, api)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")

@@ -29,7 +29,8 @@ from weal.web.job_context import Arguments
 from weal.web.job_runners import Runner
 
 QUEUES = {"look": "tables", "make": "tables", "look_more": "tables", "add": "tables",
-          "preview": "labels", "tell_file": "labels"}  # fmt: skip
+          "create_campaign": "tables", "add_rows": "tables",
+          "preview": "labels", "tell_file": "labels", "import_labels": "labels"}  # fmt: skip
 PICTURES = ("near", "effect", "map")
 MAX_FINISHED_JOBS = 200  # and as many pictures
 MAX_JOBS_PER_PERSON, MAX_JOBS = 50, 200  # unfinished
@@ -43,6 +44,14 @@ JOB_TITLES = {
     "suggest": "Choosing rows",
     "asked": "Explaining the suggestions",
     "report": "Updating the status",
+    "best": "Finding the best rows",
+    "card": "Explaining a row",
+    "predict_rows": "Predicting rows",
+    "create_campaign": "Creating a campaign",
+    "add_rows": "Adding candidates",
+    "change_settings": "Changing settings",
+    "import_labels": "Saving the labels of a file",
+    "write_table": "Writing a file",
     "worksheet": "Writing a worksheet",
     "look": "Reading a table",
     "make": "Creating a campaign",

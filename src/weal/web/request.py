@@ -14,7 +14,7 @@ Views run in threads; a ledger is frozen, so a view may read it for as long as i
 import hashlib
 import secrets
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path as FilePath
@@ -53,6 +53,7 @@ class ServerContext:
     results: JobResults
     policy: AccessPolicy
     templates: Jinja2Templates
+    waiting: dict[str, object] = field(default_factory=dict)  # what clients of the API wait for
 
 
 class RequestContext:

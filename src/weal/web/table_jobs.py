@@ -58,7 +58,7 @@ def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     progress("reading the table", 0, 1)
     table, made = table_of({}), None
     try:
-        with _without_path(path):
+        with without_path(path):
             if "id" not in given:  # the first time
                 table = read_table(path, _options(given), leave_out=True)
                 given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
@@ -86,7 +86,7 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
         if name in context.store.campaigns():
             raise CampaignExists(f"there is a campaign {name!r} already: choose another name")
         chosen = _goal_settings(given)
-        with _without_path(path):
+        with without_path(path):
             is_new, _ = create(context.store, name, path, _options(given), chosen, given["who"])
         if not is_new:
             raise CampaignExists(f"the campaign {name!r} was just created; choose another name")
@@ -108,7 +108,7 @@ def look_more(context: JobContext, given: Arguments, progress: Progress) -> dict
     if ledger.shards:
         return {**shown, "rows": None, "notes": [], "problem": None}
     try:
-        with _without_path(path):
+        with without_path(path):
             made = read_more(ledger, path, options)
             _refuse_known_ids(campaign, made.table, ledger.id_column)
             notes = [*made.notes, *campaign.far_inputs(made)]
@@ -131,12 +131,12 @@ def add(context: JobContext, given: Arguments, progress: Progress) -> int:
     """Add the candidates of a table to a campaign, and return their number."""
     path = upload(context, given)
     campaign = context.campaign(given["name"], given["who"])
-    with _without_path(path):
+    with without_path(path):
         return campaign.add(path, options=_options(given))
 
 
 @contextmanager
-def _without_path(path: Path) -> Iterator[None]:
+def without_path(path: Path) -> Iterator[None]:
     """Errors without the random name of the upload."""
     try:
         yield
@@ -170,7 +170,7 @@ def _options(given: Arguments) -> TableOptions:
 
 def _read(path: Path, given: Arguments) -> tuple[PlannedTable | None, dict[str, object]]:
     try:
-        with _without_path(path):
+        with without_path(path):
             return read_candidates(path, _options(given)), {"problem": None, "remedies": []}
     except ValueError as error:
         return None, _problem(error)

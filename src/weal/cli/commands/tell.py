@@ -261,6 +261,7 @@ def skip(
     ),
     click.option("--quantity", metavar="NAME", help="Only labels of this quantity, or failed."),
     line.note,
+    click.option("--key", help="A key of your choice: the same key and rows again save nothing."),
     line.by,
 )
 def withdraw(
@@ -269,6 +270,7 @@ def withdraw(
     event: int | None,
     quantity: str | None,
     note: str | None,
+    key: str | None,
     by: str | None,
     store: str | None,
     as_json: bool,
@@ -283,7 +285,7 @@ def withdraw(
     with open_for_command(name, store, by) as campaign:
         who, found = campaign.who, distinct(list(ids))
         written = campaign.transact(
-            lambda tx: decide_withdrawals(tx, found, who, note, event, quantity)
+            lambda tx: decide_withdrawals(tx, found, who, note, event, quantity, key)
         )
     _report_ids(ids, "withdrawn", as_json)
     for id_ in [str(one.id) for one in written if one.body.get("labels") == []]:

@@ -67,19 +67,15 @@ class Api:
         headers = dict(request.headers)
         query = read_query(scope["query_string"], operation.query)
         call = Call(operation, self.server, actor, scope["state"]["request_id"], receive, headers)
-        call.name, call.query = name, query
+        call.name, call.query, call.visit = name, query, scope["state"].get("visit")
         if name:
             await run_in_threadpool(self.server.store.head, name)  # UnknownCampaign
         if operation.method != "GET":
             await read_content(call, request)
-            call.key = read_key(headers, call.body)
         call.expected = read_tags(headers.get("if-match"))
         if operation.is_conditional and (found := await run_in_threadpool(_not_modified, call)):
             return found
-        if inspect.iscoroutinefunction(operation.function):
-            answer: Answer = await operation.function(call)
-            return answer
-        return await run_in_threadpool(operation.function, call)
+        return await _run(call)
 
     def _route(self, scope: Message) -> tuple[Operation, str]:
         """The operation, and the name of the campaign; 404 or 405 if there is none."""
@@ -101,6 +97,29 @@ class Api:
                 headers={"allow": ", ".join(allowed)},
             )  # fmt: skip
         return methods[method], name
+
+
+async def _run(call: Call) -> Answer:
+    """The answer of the function of an operation; an upload is deleted."""
+    function = call.operation.function
+    try:
+        call.key = read_key(call.headers, call.body)
+        if inspect.iscoroutinefunction(function):
+            answer: Answer = await function(call)
+        else:
+            answer = await run_in_threadpool(function, call)
+    except Disconnected:  # a job that runs still needs the upload, and deletes it
+        raise
+    except BaseException:
+        _delete_upload(call)
+        raise
+    _delete_upload(call)
+    return answer
+
+
+def _delete_upload(call: Call) -> None:
+    if call.upload is not None:
+        call.upload.path.unlink(missing_ok=True)
 
 
 def _segments(path: str) -> tuple[str, ...]:

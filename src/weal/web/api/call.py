@@ -21,6 +21,7 @@ from weal.campaign.answers import json_text
 from weal.campaign.campaign import Campaign
 from weal.campaign.preconditions import GuardedStore, guard, state_tag
 from weal.store.actors import Actor
+from weal.web.access import Visit
 from weal.web.api.operations import Operation
 from weal.web.job_context import Arguments
 from weal.web.job_worker import Job
@@ -68,12 +69,17 @@ class Call:
     upload: Upload | None = None
     key: str | None = None
     expected: Collection[str] | None = None  # tags of If-Match; None: any state
+    visit: Visit | None = None
     _guard: GuardedStore | None = None
 
     @property
     def who(self) -> str:
         """The name in the events: that of the token, else `by`."""
         return self.actor.recorded_as(str(self.body.get("by") or self.query.get("by") or ""))
+
+    def is_authenticated(self) -> bool:
+        """Whether the token or session of the request is still valid."""
+        return self.visit is not None and self.server.policy.access.is_valid(self.visit)
 
     def campaign(self) -> Campaign:
         """The campaign, to write to in this name; Changed if its state is not as expected."""
@@ -122,7 +128,7 @@ class Call:
                 done.set_result(None)
 
         self.server.worker.when_finished(job, lambda: loop.call_soon_threadsafe(wake))
-        gone = asyncio.ensure_future(self._disconnect())
+        gone = asyncio.ensure_future(self.disconnect())
         try:
             await asyncio.wait({done, gone}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -132,7 +138,8 @@ class Call:
                 await asyncio.to_thread(self.server.worker.give_up, job)
             raise Disconnected
 
-    async def _disconnect(self) -> None:
+    async def disconnect(self) -> None:
+        """Wait until the client hangs up."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 

@@ -6,11 +6,22 @@ A schema of the shell (`weal/cli/schemas/ask.json`) is the component `ask`; part
 
 import json
 from collections.abc import Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from weal import __version__
-from weal.web.api.operations import Example, JsonSchema, Operation, Parameter
+from weal.web.api import campaigns, event_stream, reports, rows
+from weal.web.api.call import Answer, Call
+from weal.web.api.operations import (
+    OPERATIONS,
+    TABLE_TYPES,
+    Example,
+    JsonSchema,
+    Operation,
+    Parameter,
+    operation,
+)
 from weal.web.problems import PROBLEM_TYPE, VERSION
 
 SERVER = f"/api/{VERSION}"
@@ -137,7 +148,7 @@ def _path_parameter() -> dict[str, object]:
 
 
 def _query_parameter(one: Parameter) -> dict[str, object]:
-    return {"name": one.name, "in": "query", "required": False, "schema": one.schema,
+    return {"name": one.name, "in": "query", "required": one.is_required, "schema": one.schema,
             "description": one.description or one.schema.get("description", "")}  # fmt: skip
 
 
@@ -175,17 +186,38 @@ def _body(one: Operation) -> dict[str, object]:
         examples = {each.name: {"value": each.body} for each in one.examples if _is_json(each)}
         content["application/json"] = {"schema": one.body, "examples": examples}
     if one.upload:
-        from weal.web.api.request_content import TABLE_TYPES
-
         fields = {
             "table": TABLE,
             "options": {"type": "string", "contentMediaType": "application/json"},
         }
         form = {"type": "object", "properties": fields, "required": ["table"]}
         content["multipart/form-data"] = {"schema": form}
+    if one.upload == "table":
         content |= {kind: {"schema": TABLE} for kind in TABLE_TYPES}
     return {"required": one.needs_body, "content": content}
 
 
 def _is_json(example: Example) -> bool:
     return example.media == "application/json" and example.body is not None
+
+
+def all_operations() -> list[Operation]:
+    """Every operation, those on campaigns first."""
+    groups = (campaigns, rows, reports, event_stream)
+    order = {one.__name__: n for n, one in enumerate(groups)}
+    return sorted(OPERATIONS, key=lambda one: order.get(one.function.__module__, len(groups)))
+
+
+@cache
+def document() -> bytes:
+    """The OpenAPI document of all operations as JSON."""
+    return json.dumps(openapi(all_operations())).encode()
+
+
+@operation(
+    "GET", "/openapi.json", "get_openapi", "The OpenAPI document.",
+    may="read", answer={"type": "object"}, examples=[Example("the document", path={})],
+)  # fmt: skip
+def get_openapi(call: Call) -> Answer:
+    """The description of all operations, in OpenAPI 3.1."""
+    return Answer(document())

@@ -12,7 +12,7 @@ schemas of `--json` of the shell (`weal/cli/schemas`), named by the command.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE, MAX_WHO
 
@@ -23,6 +23,18 @@ JsonSchema = dict[str, Any]
 Function = "Callable[[Call], Answer | Awaitable[Answer]]"
 MAX_IDS = 10_000  # in one request
 MAX_CLIENT_KEY = MAX_KEY - 20  # a key of an ask gets a prefix and a number
+
+JSON_TYPE = "application/json"
+FORM_TYPE = "multipart/form-data"
+XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+PARQUET_TYPE = "application/vnd.apache.parquet"
+TABLE_TYPES = {
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    XLSX_TYPE: ".xlsx",
+    PARQUET_TYPE: ".parquet",
+}
+NDJSON_TYPE = "application/x-ndjson"
 
 ID: JsonSchema = {
     "type": ["string", "integer"],
@@ -78,6 +90,7 @@ class Parameter:
     name: str
     schema: JsonSchema
     description: str = ""
+    is_required: bool = False
 
     @property
     def is_several(self) -> bool:
@@ -110,7 +123,7 @@ class Operation:
     answer: str | JsonSchema  # a schema of the shell by its name, or another one
     body: JsonSchema | None = None  # of a JSON body
     needs_body: bool = True
-    upload: bool = False  # whether a table can be sent instead of JSON
+    upload: Literal["", "form", "table"] = ""  # a table in a form, or also as the body itself
     query: Sequence[Parameter] = ()
     status: int = 200
     description: str = ""

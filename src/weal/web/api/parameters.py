@@ -47,7 +47,9 @@ def read_query(text: bytes, parameters: Sequence[Parameter]) -> dict[str, Any]:
     """The checked query parameters, with their defaults; 422 for one that is not known."""
     known = {one.name: one for one in parameters}
     given = _split(text)
-    if faults := _unexpected(given, known):
+    missing = [(one.name, "it is missing") for one in parameters
+               if one.is_required and one.name not in given]  # fmt: skip
+    if faults := missing + _unexpected(given, known):
         raise invalid_request(faults[:MAX_FAULTS])
     found = {name: _read_value(known[name], values) for name, values in given.items()}
     faults = [

@@ -9,7 +9,6 @@ Anything else is 415. JSON has no NaN, no infinite numbers, no field twice, and 
 
 import shutil
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
@@ -17,20 +16,11 @@ from starlette.requests import Request
 
 from weal.tables.results_reader import TEXT_SUFFIXES
 from weal.web.api.call import Call, Upload, read_json
+from weal.web.api.operations import FORM_TYPE, JSON_TYPE, TABLE_TYPES
 from weal.web.api.schema_check import check
 from weal.web.problems import RequestProblem, invalid_request
 from weal.web.server_folder import new_file
 
-JSON_TYPE = "application/json"
-FORM_TYPE = "multipart/form-data"
-XLSX_TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-PARQUET_TYPE = "application/vnd.apache.parquet"
-TABLE_TYPES = {
-    "text/csv": ".csv",
-    "text/tab-separated-values": ".tsv",
-    XLSX_TYPE: ".xlsx",
-    PARQUET_TYPE: ".parquet",
-}
 UPLOAD_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx", ".parquet")
 LARGE_JSON_BYTES = 2**18  # a larger body is parsed in a thread
 MAX_CALLED_LETTERS = 80
@@ -42,7 +32,7 @@ async def read_content(call: Call, request: Request) -> None:
     operation = call.operation
     if operation.upload and kind == FORM_TYPE:
         await _read_form(call, request)
-    elif operation.upload and kind in TABLE_TYPES:
+    elif operation.upload == "table" and kind in TABLE_TYPES:
         await _read_table(call, request, TABLE_TYPES[kind])
     elif kind == JSON_TYPE and charset in ("", "utf-8"):
         body = await request.body()
@@ -83,7 +73,8 @@ def _content_type(header: str) -> tuple[str, str]:
 
 
 def _unsupported(call: Call, kind: str) -> RequestProblem:
-    types = [JSON_TYPE, *((FORM_TYPE, *TABLE_TYPES) if call.operation.upload else ())]
+    forms = {"": (), "form": (FORM_TYPE,), "table": (FORM_TYPE, *TABLE_TYPES)}
+    types = [JSON_TYPE, *forms[call.operation.upload]]
     return RequestProblem(
         415, "unsupported_media_type", f"send {', '.join(types)}, not {kind[:60] or 'no type'}",
         headers={"accept-post": ", ".join(types)},
@@ -137,8 +128,3 @@ async def _read_table(call: Call, request: Request, ending: str) -> None:
 
 def _called(name: str | None) -> str:
     return (name or "the table").replace("\\", "/").rpartition("/")[2][:MAX_CALLED_LETTERS]
-
-
-def options_of(call: Call, *names: str) -> dict[str, Any]:
-    """Those of the fields of the body that were given."""
-    return {name: call.body[name] for name in names if name in call.body}

@@ -1,8 +1,13 @@
 """Operations on rows: ask, asked, tell, skip, withdraw and release."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from starlette.concurrency import run_in_threadpool
+
+from weal.campaign.answers import import_answer
 from weal.campaign.label_input import distinct
+from weal.campaign.label_lines import SEVERAL, tell_lines
 from weal.campaign.row_results import RowDetails, tell_row
 from weal.campaign.row_rules import decide_release, decide_withdrawals, skip_rows
 from weal.store.protocol import Transaction
@@ -10,6 +15,7 @@ from weal.web.api.call import Answer, Call
 from weal.web.api.operations import (
     ID,
     IDS,
+    MAX_IDS,
     NOTE,
     WRITE_FIELDS,
     Example,
@@ -19,6 +25,7 @@ from weal.web.api.operations import (
     object_of,
     operation,
 )
+from weal.web.problems import invalid
 
 MAX_ASK_ROWS = 500
 LEASE: JsonSchema = {
@@ -119,29 +126,86 @@ TELL_FIELDS: dict[str, JsonSchema] = {
     "plausible": flag(
         "Save nothing if a label is far from what is expected (problem implausible_label)."
     ),
+    "labels": {
+        "type": "array",
+        "items": object_of(LABEL_FIELDS, "id"),
+        "minItems": 1,
+        "maxItems": MAX_IDS,
+        "description": "Of many rows, saved all or none.",
+    },
+    "dry_run": flag("Of many rows or a file: say what would become of each, and save nothing."),
+    "column": {"type": "string", "maxLength": 1000, "description": "Of the values in a file."},
+    "sheet": {"type": "string", "maxLength": 200, "description": "Of an Excel file."},
+    "header": {"type": "integer", "minimum": 1, "maximum": 10_000_000,
+               "description": "Line of the column names of a file."},
     **WRITE_FIELDS,
-}
+}  # fmt: skip
+FILE_FIELDS = ("column", "sheet", "header")
 
 
 @operation(
     "POST", "/campaigns/{name}/tell", "tell", "Save labels.",
-    may="tell", body=object_of(TELL_FIELDS), answer="tell",
+    may="tell", body=object_of(TELL_FIELDS), answer="tell", upload="table",
     examples=[
         Example("one", {"id": "A-0001", "value": 312.5, "note": "batch 7", "key": "lims-4711"}),
-        Example("failed", {"id": "A-0002", "value": "failed", "note": "cracked"}),
+        Example("failed", {"id": "A-0007", "value": "failed", "note": "cracked"}),
+        Example("many", {"labels": [{"id": "A-0018", "value": 301.5, "noise": 2},
+                                    {"id": "A-0019", "value": "n/a"}], "key": "lims-4712"}),
+        Example("file", "sample,hardness,note\nA-0021,290.5,batch 8\n", media="text/csv"),
     ],
 )  # fmt: skip
-def tell(call: Call) -> Answer:
-    """Saves the labels of one row. When the answer comes, they are on disk."""
-    body, campaign = call.body, call.campaign()
-    found = tell_row(campaign, body["id"], _given(body), _details(call))
+async def tell(call: Call) -> Answer:
+    """Labels of one row (`id`, `value`), of many (`labels`), or a file with the columns of a
+    worksheet. When the answer comes, they are on disk.
+    """
+    if call.upload is not None:
+        return await _tell_file(call)
+    return await run_in_threadpool(_tell_rows, call)
+
+
+def _tell_rows(call: Call) -> Answer:
+    """Save the labels of one row, or of many."""
+    body, is_one = call.body, "id" in call.body
+    if is_one == ("labels" in body):
+        raise invalid("", "give `id` and its value, or `labels` of many rows")
+    wrong = FILE_FIELDS + (("dry_run",) if is_one else (*LABEL_FIELDS, "accident"))
+    _refuse(body, wrong, "it does not go with `id`" if is_one else "it does not go with `labels`")
+    campaign = call.campaign()
+    if is_one:
+        found = tell_row(campaign, body["id"], _given(body), _details(call))
+    else:
+        dry_run = bool(body.get("dry_run", False))
+        done = tell_lines(campaign, body["labels"], _details(call), dry_run)
+        found = import_answer(done)
     return call.answer(found, call.tag)
+
+
+def _refuse(body: dict[str, Any], names: Iterable[str], words: str) -> None:
+    for name in names:
+        if name in body:
+            raise invalid(f"/{name}", f"{words}: leave it out")
+
+
+async def _tell_file(call: Call) -> Answer:
+    """Save the labels of a file."""
+    body = call.body
+    _refuse(body, (*LABEL_FIELDS, "labels", "accident", "plausible"), "the file has the labels")
+    assert call.upload is not None
+    names = ("sheet", "sure", "replace", "repeat", "dry_run")
+    given: dict[str, Any] = {key: body[key] for key in names if key in body}
+    if "header" in body:
+        given["header"] = int(body["header"])
+    given |= {"value": body.get("column"), "key": call.key}
+    return await call.job_text(
+        "import_labels", who=call.who, expected=_expected(call), call=given,
+        path=str(call.upload.path), called=call.upload.called,
+    )  # fmt: skip
 
 
 def _given(body: dict[str, Any]) -> object:
     """The value of a row, or the values by quantity."""
     if ("value" in body) == ("values" in body):
-        raise ValueError("give `value`, or `values` by the names of the quantities: one of the two")
+        raise ValueError(SEVERAL)
     return body["value"] if "value" in body else body["values"]
 
 
@@ -158,7 +222,7 @@ def _details(call: Call) -> RowDetails:
          **WRITE_FIELDS},
         "ids",
     ),
-    examples=[Example("cracked", {"ids": ["A-0003"], "note": "cracked", "key": "skip-1"})],
+    examples=[Example("cracked", {"ids": ["A-0013"], "note": "cracked", "key": "skip-1"})],
 )  # fmt: skip
 def skip(call: Call) -> Answer:
     """Skipped rows are not suggested until they are brought back, or get a label."""
@@ -189,10 +253,12 @@ def skip(call: Call) -> Answer:
 def withdraw(call: Call) -> Answer:
     """Withdraws labels and failures of rows, or the lease of rows without a label."""
     campaign, ids, body = call.campaign(), distinct(call.body["ids"]), call.body
-    event = None if body.get("event") is None else int(body["event"])
+    event, who = None if body.get("event") is None else int(body["event"]), call.who
 
     def decide(tx: Transaction) -> Any:
-        return decide_withdrawals(tx, ids, call.who, body.get("note"), event, body.get("quantity"))
+        return decide_withdrawals(
+            tx, ids, who, body.get("note"), event, body.get("quantity"), call.key
+        )
 
     campaign.transact(decide)
     return call.answer({"withdrawn": ids}, call.tag)
@@ -203,11 +269,12 @@ def withdraw(call: Call) -> Answer:
     may="ask",
     answer=object_of({"released": {"type": "array", "items": {"type": "string"}}}, "released"),
     body=object_of({"ids": IDS, "note": NOTE, **WRITE_FIELDS}, "ids"),
-    examples=[Example("not today", {"ids": ["A-0004"]})],
+    examples=[Example("not today", {"ids": ["A-0016"]})],
 )  # fmt: skip
 def release(call: Call) -> Answer:
     """Ends the leases that this token, or this person, has of these rows; labels stay."""
     campaign, ids = call.campaign(), distinct(call.body["ids"])
     note = call.body.get("note") or "released"
-    events = campaign.transact(lambda tx: decide_release(tx, ids, call.who, note))
-    return call.answer({"released": [str(one.id) for one in events]}, call.tag)
+    campaign.transact(lambda tx: decide_release(tx, ids, call.who, note, call.key))
+    left = {one.id for one in campaign.read_ledger().open_leases(campaign.store.now())}
+    return call.answer({"released": [one for one in ids if one not in left]}, call.tag)
