@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import signal
 import sys
@@ -39,6 +40,8 @@ class Done(NamedTuple):
         assert "Traceback" not in self.err
         assert "a bug in weal" not in self.err
         line = self.err.splitlines()[-1]
+        if line.startswith('{"error"'):  # of --json
+            line = f"weal: {json.loads(line)['error']['message']}"
         assert line.startswith("weal: ")
         return line
 

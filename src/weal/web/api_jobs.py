@@ -44,7 +44,8 @@ def suggest(context: JobContext, arguments: Arguments, progress: Progress) -> Ta
     call = dict(arguments["call"])
     only_ids = call.pop("only_ids", False)
     with context.guarded_campaign(arguments) as (campaign, guarded):
-        ids: list[str] = campaign.ask(call.pop("n", 1), **call)
+        n = call.pop("n", None if call.keys() & {"rows", "instead_of"} else 1)
+        ids: list[str] = campaign.ask(n, **call)
         tag = guarded.tag or ""
         if only_ids:
             return json_text({"ids": ids}), tag

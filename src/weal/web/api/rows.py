@@ -28,6 +28,7 @@ from weal.web.api.operations import (
 from weal.web.problems import invalid
 
 MAX_ASK_ROWS = 500
+COLUMN: JsonSchema = {"type": "string", "minLength": 1, "maxLength": 1000}
 LEASE: JsonSchema = {
     "type": ["string", "number"],
     "maxLength": 40,
@@ -57,8 +58,7 @@ ASK_FIELDS: dict[str, JsonSchema] = {
         "type": "integer",
         "minimum": 1,
         "maximum": MAX_ASK_ROWS,
-        "default": 1,
-        "description": "Number of rows.",
+        "description": "Number of rows; without it as many as `rows` or `instead_of`, else 1.",
     },
     "lease": LEASE,
     "check": flag("Draw the rows at random, for an unbiased test of the predictions."),
@@ -67,9 +67,30 @@ ASK_FIELDS: dict[str, JsonSchema] = {
         "default": True,
         "description": "Whether a measured row may be asked again.",
     },
+    "same": {
+        "anyOf": [COLUMN, {"type": "array", "items": COLUMN, "minItems": 1, "maxItems": 20}],
+        "description": "A column with one value in the whole batch, or several: a factor that is "
+        "hard to change, such as the temperature of a plate.",
+    },
+    "at_most": {
+        "type": "object",
+        "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_ASK_ROWS},
+        "minProperties": 1,
+        "maxProperties": 20,
+        "description": "By column, how many different values the batch may hold.",
+    },
+    "where": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 2000,
+        "description": "A condition that every row satisfies: solvent is THF and temp < 90.",
+    },
+    "instead_of": {**IDS, "description": "Rows of yours that come back: others are asked in their "
+                   "place."},
+    "rows": {**IDS, "description": "Rows to include, which count among n."},
     "only_ids": flag("Answer with the ids alone, whatever became of the rows of this key."),
     **WRITE_FIELDS,
-}
+}  # fmt: skip
 IDS_ANSWER: JsonSchema = {
     "type": "object",
     "description": "With `only_ids`.",
@@ -83,13 +104,16 @@ IDS_ANSWER: JsonSchema = {
     "POST", "/campaigns/{name}/ask", "ask", "Suggest the next rows to measure.",
     may="ask", body=object_of(ASK_FIELDS), needs_body=False,
     answer={"anyOf": [{"$ref": "ask.json"}, IDS_ANSWER]},
-    examples=[Example("four rows", {"n": 4, "key": "plate-7"}), Example("one row", {"by": "ann"})],
+    examples=[Example("four rows", {"n": 4, "key": "plate-7"}), Example("one row", {"by": "ann"}),
+              Example("a plate", {"n": 3, "same": "quench", "where": "temper_temp < 600"})],
 )  # fmt: skip
 async def ask(call: Call) -> Answer:
     """The rows are reserved for who asks until they are labelled or the lease ends."""
     given = {key: one for key, one in call.body.items() if key not in WRITE_FIELDS}
     if "n" in given:
         given["n"] = int(given["n"])
+    if "at_most" in given:
+        given["at_most"] = {name: int(one) for name, one in given["at_most"].items()}
     return await call.job_text(
         "suggest", who=call.who, expected=_expected(call), call={**given, "key": call.key}
     )
