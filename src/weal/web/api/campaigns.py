@@ -163,7 +163,8 @@ async def create_campaign(call: Call) -> Answer:
     arguments["name"] = name
     arguments["call"] = {**given, "key": call.key, "content": _content(call, given)}
     text, tag = await call.job("create_campaign", arguments)
-    address = f"{API}/{VERSION}/campaigns/{quote(name, safe='')}"
+    root = call.server.policy.root_path
+    address = f"{root}{API}/{VERSION}/campaigns/{quote(name, safe='')}"
     return call.text_answer(text, tag, location=address)
 
 
