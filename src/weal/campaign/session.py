@@ -138,7 +138,9 @@ class Session:
         self.beliefs = PosteriorCache(POOL_BYTES, snapshots, self.executor, progress)
         # by part: whose experts are in the store, and whose posterior, after so many labels
         self._kept: dict[str, SelectionPoint] = {}
-        self._kept_pool: dict[str, tuple[SelectionPoint | None, int]] = {}
+        self._kept_pool: dict[str, tuple[SelectionPoint | None, int]] = {
+            name: (self.state.view(name).selection, one.n) for name, one in snapshots.items()
+        }
 
     def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
         """Apply new events; `events` are all events of the campaign.

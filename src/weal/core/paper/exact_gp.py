@@ -88,10 +88,14 @@ class CorrelatedPoints:
 
     def explained(self, a: Array) -> Array:  # (M, N)
         """K'a for the coefficients a (M, t) of labels."""
-        t = self.rows.t
-        found: Array = np.matmul(a[:, None, :t], self.rows.array)[:, 0]
-        if self.tail is not None and self.tail.t:
-            found += np.matmul(a[:, None, t:], self.tail.array)[:, 0]
+        t, K, found = self.rows.t, self.rows.array, np.empty((len(a), len(self.X)))
+        size = max(2, BLOCK_CORRELATIONS // max(1, len(a) * t))
+        for start in range(0, len(self.X), size):
+            block = slice(start, start + size)
+            found[:, block] = explained(K[:, :, block], a[:, :t])
+        if self.tail is not None:
+            for row in range(self.tail.t):
+                found += a[:, t + row, None] * self.tail.array[:, row]
         return found
 
     def take(self, which: Index) -> Self:
@@ -147,6 +151,16 @@ def product(points: SolvedPoints | CorrelatedPoints, w: Array, back: Array) -> A
     else:
         c = points.explained(back)
     return c
+
+
+def explained(K: Array, a: Array) -> Array:  # (..., N)
+    """K'a for correlations K (..., t, N) and coefficients a (..., t), summed in the order of a.
+
+    Unlike a product of matrices, it has the same bits whichever points are computed together.
+    """
+    if K.shape[-1] == 1:  # alone, numpy would sum in another order
+        return explained(np.repeat(K, 2, axis=-1), a)[..., :1]
+    return np.asarray(np.add.reduce(np.multiply(K, a[..., None], order="C"), axis=-2))
 
 
 def correlations(kernel: Kernel, X: Array, Y: Array, out: Array | None = None) -> Array:

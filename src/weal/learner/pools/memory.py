@@ -11,6 +11,9 @@ float32: columns are right to 3e-7, and so are means and variances, which are fl
 columns (means: times the largest e / sqrt(s)). With a reference they stay float64: relevances fall
 as the square of the variances, and at a noise ratio of 1e-3 `ivr` would choose by rounding.
 
+Correlations of exact experts are kept from the start up to EAGER_BYTES. Beyond, candidates follow
+labels when they are looked at (`deferred_steps`), unless all of them are needed time and again.
+
 A small pool is one group of experts, so that one product serves all; a large one has a group for
 each expert, updated in blocks that stay in the processor's cache.
 """
@@ -25,18 +28,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.core.arrays import Array, GrowingRows, Index
+from weal.core.constants import SHORTLIST_CANDIDATES
+from weal.core.extensions.acquisition_registry import needs_targets
 from weal.core.extensions.expert_pruning import (
     reachable_moments,
     select_experts_to_keep,
 )
 from weal.core.extensions.reference_variance import moved_relevance
 from weal.core.paper import random_features
+from weal.core.paper.acquisition import gpm_var
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import CorrelatedPoints
 from weal.core.paper.feature_gp import apply_step
 from weal.core.protocols import Embedding, ExpertsOfKind, Points, Reference, StepOfKind
+from weal.learner.pools.deferred_steps import DeferredSteps, find_largest
 from weal.learner.pools.protocol import PoolSnapshot, ScorePass
-from weal.learner.pools.score_pass import MemoryScores, belief_of, score
+from weal.learner.pools.score_pass import MemoryScores, belief_of, hashed_half, score
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +71,7 @@ def points_of(
     found = [places[m] for m in members.tolist()]
     if isinstance(groups[0].points, CorrelatedPoints):
         K = [cast(CorrelatedPoints, group.points).of_expert(n, at) for group, n in found]
-        return CorrelatedPoints(groups[0].points.X[at], GrowingRows(np.stack(K)))
+        return CorrelatedPoints(groups[0].points.X[at], GrowingRows(np.array(K)))
     return np.stack([cast(Array, group.points)[n, at] for group, n in found])
 
 
@@ -75,6 +82,7 @@ MIN_CANDIDATES_FOR_OWN_GROUP = 4_000  # candidates from which each expert is a g
 BLOCK_CANDIDATES = 16_384  # candidates of a block: their columns stay in the processor's cache
 BLOCK_CORRELATIONS = 1 << 17  # of a block and an expert, for the same reason
 POOL_BYTES = 4 * 2**30  # bytes for the pool in the form of the experts, unless told otherwise
+EAGER_BYTES = 64 * 2**20  # bytes up to which correlations are kept before they are needed twice
 
 
 class MemoryPool:
@@ -103,6 +111,8 @@ class MemoryPool:
         self.reference = None if reference is None else embedding.reference(ens.experts, reference)
         self.groups: list[ExpertGroup] = []
         self.cached = True
+        self.deferred = DeferredSteps(U)  # labels that some candidates have not followed yet
+        self.full_passes = [0]  # times that all candidates had to follow labels, here or in a fork
         if known is None:
             self.keep_experts(ens)
         else:
@@ -128,6 +138,8 @@ class MemoryPool:
 
     def _set_kept(self, ens: Ensemble, wanted: NDArray[np.intp], computed: bool = False) -> None:
         there = self.members
+        if not np.isin(wanted, there).all():  # new ones are computed after all labels
+            self._catch_up()
         self.cached = self.cached and self._fits(ens, len(wanted))
         if not self.cached:
             self.groups = [replace(group, points=None) for group in self.groups]
@@ -152,6 +164,8 @@ class MemoryPool:
         known = np.isin(np.arange(len(ens.log_w)), self.members)
 
         def moments(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
+            if self._catch_up(some):
+                mu[known], v[known] = self.mu[known][:, some], self.v[known][:, some]
             new = which[~known[which]]
             if len(new):
                 experts: ExpertsOfKind = ens.experts.take(new)
@@ -168,14 +182,38 @@ class MemoryPool:
     def _fits(self, ens: Ensemble, H: int) -> bool:
         """Whether the pool in the form of H experts fits the memory, with room to grow."""
         width = self.embedding.width(ens.experts) * (2 if self.exact else 1)
-        return H * len(self.X) * width * np.dtype(self.dtype).itemsize <= self.memory
+        most = self.memory if not self._may_defer else min(self.memory, EAGER_BYTES)
+        return H * len(self.X) * width * np.dtype(self.dtype).itemsize <= most
+
+    @property
+    def _may_defer(self) -> bool:
+        """Whether candidates may follow labels later: those of exact experts that score few."""
+        return self.exact and self.q is None and not self.everyone and self.full_passes[0] < 2
 
     def follow(self, before: Ensemble, step: StepOfKind, after: Ensemble) -> None:
         """Update the posterior by a label, and keep the experts that matter then."""
+        if self._may_defer and not self.cached:
+            experts: ExpertsOfKind = before.experts
+            self.deferred.append(step, experts.X)
+            self.keep_experts(after)
+            return
+        self._catch_up()
+        if not self.cached and self.full_passes[0] >= 2 and self._fits(before, len(self.members)):
+            self._keep_correlations(before)
         self.groups = [self._follow(group, before, step) for group in self.groups]
         if self.reference is not None:
             self.reference = self.reference.after(step)
         self.keep_experts(after)
+
+    def _catch_up(self, at: NDArray[np.intp] | None = None) -> bool:
+        """Let some candidates (None: all) follow the labels that they have not; whether any had."""
+        late = self.deferred.behind if at is None else self.deferred.behind[at]
+        if not late.any():
+            return False
+        every = np.arange(len(self.X)) if at is None else at
+        self.full_passes[0] += at is None
+        self.deferred.catch_up(every, self.X, self.members, self.mu, self.v)
+        return True
 
     @property
     def whole(self) -> bool:
@@ -185,6 +223,7 @@ class MemoryPool:
     def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:
         """Means and variances (M, n) of all experts for the candidates `at`."""
         if self.whole:
+            self._catch_up(np.asarray(at, dtype=np.intp))
             return self.mu[:, at], self.v[:, at]
         points = self.embedding.points(ens.experts, self.X[at])
         mu, v = ens.experts.predict(points)
@@ -194,21 +233,43 @@ class MemoryPool:
         self, at: Sequence[int] | NDArray[np.intp]
     ) -> tuple[NDArray[np.intp], Array, Array]:
         """The kept experts, and their means and variances (H, n) for the candidates `at`."""
-        rows = self.members
-        return rows, self.mu[rows[:, None], np.asarray(at)], self.v[rows[:, None], np.asarray(at)]
+        rows, at = self.members, np.asarray(at, dtype=np.intp)
+        self._catch_up(at)
+        return rows, self.mu[rows[:, None], at], self.v[rows[:, None], at]
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
         """The posterior after n labels, to restart from; None with reference points."""
+        self._catch_up()
         rows = self.members
         return None if self.q is not None else PoolSnapshot(n, rows, self.mu[rows], self.v[rows])
 
     def score(self, asked: ScorePass) -> MemoryScores:
         """Every function on every candidate."""
+        current = self._candidates_to_score(asked)
         kept = self.members
         which: Index = slice(None) if len(kept) == len(self.mu) else kept
         q = None if self.q is None else self.q[which]
         belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
-        return score(asked, kept, belief, partial(self._points_of, asked.ens))
+        return score(asked, kept, belief, partial(self._points_of, asked.ens), current)
+
+    def _candidates_to_score(self, asked: ScorePass) -> NDArray[np.bool_] | None:
+        """Which candidates have followed all labels: all that the pass scores; None: all."""
+        few = all(needs_targets(function) for function in asked.functions.values())
+        if not few or asked.free.sum() <= SHORTLIST_CANDIDATES:
+            self._catch_up()
+        if not self.deferred.behind.any():
+            return None
+        self._catch_up(hashed_half(asked))
+        cost = 1.0 if asked.cost is None else asked.cost
+        bounds = self.deferred.largest_variances(asked.ens, self.members, self.mu, self.v) / cost
+
+        def exact(at: NDArray[np.intp]) -> Array:
+            kept, mu, v = self.predict_kept(at)
+            found = gpm_var(belief_of(asked, kept, mu, v, None, self.X[at]))
+            return found if asked.cost is None else found / asked.cost[at]
+
+        find_largest(bounds, asked.free, SHORTLIST_CANDIDATES // 2, exact)
+        return ~self.deferred.behind
 
     def _points_of(self, ens: Ensemble, members: NDArray[np.intp], at: NDArray[np.intp]) -> Points:
         """Candidates in the form of some of the kept experts, in float64, cached or recomputed."""
@@ -223,14 +284,14 @@ class MemoryPool:
         twin.mu, twin.v = np.zeros_like(self.mu), np.ones_like(self.v)
         twin.q = None if self.q is None else np.zeros_like(self.q)
         twin.reference = None if self.reference is None else self.reference.recompute(ens.experts)
-        twin.groups, twin.cached = [], True
+        twin.groups, twin.cached, twin.deferred = [], True, DeferredSteps(len(self.X))
         twin.keep_experts(ens)
         return twin
 
     def fork(self) -> Self:
         """A copy that is updated independently."""
         twin = copy(self)
-        twin.mu, twin.v = self.mu.copy(), self.v.copy()
+        twin.mu, twin.v, twin.deferred = self.mu.copy(), self.v.copy(), self.deferred.fork()
         twin.q = None if self.q is None else self.q.copy()
         if self.exact and self.cached:
             twin.groups = [
@@ -319,6 +380,16 @@ class MemoryPool:
                 self.q[w, rows] = group.reference.relevance(experts, near)
             elif not computed:
                 self.mu[w, rows], self.v[w, rows] = experts.predict_in_place(part)
+
+    def _keep_correlations(self, ens: Ensemble) -> None:
+        """Keep the correlations of the candidates from now on: all of them are needed often."""
+        self.cached, groups = True, []
+        for group in self.groups:
+            experts: ExpertsOfKind = ens.experts.take(group.which)
+            points = self._embed(experts, group.embedding, len(group.members))
+            groups.append(replace(group, points=points))
+            self._correlate(groups[-1], experts, computed=True)
+        self.groups = groups
 
     def _shrunk(self, group: ExpertGroup, kept: NDArray[np.intp]) -> ExpertGroup:
         """The group without the experts that no longer matter."""

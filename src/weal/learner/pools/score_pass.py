@@ -40,13 +40,23 @@ def shortlist(asked: ScorePass, variances: Callable[[], Array]) -> NDArray[np.in
     free = np.flatnonzero(asked.free)
     if len(free) <= SHORTLIST_CANDIDATES:
         return free
-    assert asked.order is not None
-    hashed = asked.order[asked.free[asked.order]]
+    hashed = _by_hash(asked)
     values = variances()[hashed]
     if asked.cost is not None:  # else what is cheap might never be looked at
         values = values / asked.cost[hashed]
     best = _best(round_variances(values))
     return np.unique(np.concatenate([hashed[: SHORTLIST_CANDIDATES // 2], hashed[best]]))
+
+
+def _by_hash(asked: ScorePass) -> NDArray[np.intp]:
+    """Positions of the free candidates, by the hash of (seed, id)."""
+    assert asked.order is not None
+    return np.asarray(asked.order[asked.free[asked.order]])
+
+
+def hashed_half(asked: ScorePass) -> NDArray[np.intp]:
+    """Positions of the part of the shortlist that does not depend on variances."""
+    return _by_hash(asked)[: SHORTLIST_CANDIDATES // 2]
 
 
 def round_variances(variances: Array) -> Array:  # (N,) -> (N,)
@@ -113,16 +123,22 @@ PointsOf = Callable[[NDArray[np.intp], NDArray[np.intp]], Points]
 
 
 def score(
-    asked: ScorePass, kept: NDArray[np.intp], belief: Belief, points_of: PointsOf
+    asked: ScorePass,
+    kept: NDArray[np.intp],
+    belief: Belief,
+    points_of: PointsOf,
+    current: NDArray[np.bool_] | None = None,
 ) -> MemoryScores:
     """Scores of all functions on all candidates, given the belief of the kept experts.
 
-    A function that chooses alone may give -inf to what it never wants.
+    `current` (U,) are the candidates whose belief is known, with the shortlist among them, where
+    all functions have targets; None: all. A function that chooses alone may give -inf to what it
+    never wants.
     """
     functions = asked.functions.values()
     some, listed = belief, np.zeros(0, dtype=np.intp)
     if asked.targets is not None:
-        listed = shortlist(asked, partial(gpm_var, belief))
+        listed = shortlist(asked, partial(_variances, belief, current))
         some = _with_target_covariance(asked, kept, _part(belief, listed), listed, points_of)
     scores = np.zeros((len(functions), belief.mu.shape[1]))
     for row, function in zip(scores, functions, strict=True):
@@ -136,6 +152,12 @@ def score(
         if not is_registered(name, function):
             _check_scores(name, row[asked.free], alone=len(scores) == 1)
     return MemoryScores(asked, scores if asked.cost is None else _per_cost(asked, scores))
+
+
+def _variances(belief: Belief, current: NDArray[np.bool_] | None) -> Array:  # (U,)
+    """Mixture variances; -inf where the belief is not known."""
+    found = gpm_var(belief)
+    return found if current is None else np.where(current, found, -np.inf)
 
 
 def _per_cost(asked: ScorePass, scores: Array) -> Array:  # (K, U) -> (K, U)
