@@ -1,44 +1,40 @@
 """Which levels of a hard-to-change factor a batch holds: the best joint batch over the levels.
 
 For a batch of n rows with one level of a factor (`same`), a greedy batch is chosen within each
-level, and the level whose batch has the largest joint value (`batch_value`) is taken. The level of
-the best single row may have nothing else to offer; and a batch that is chosen freely and filtered
-afterwards is no batch of n rows. A level with fewer than n free rows is not compared.
+promising level, and the level whose batch has the largest joint value (`batch_value`) is taken. The
+level of the best single row may have nothing else to offer; and a batch that is chosen freely and
+filtered afterwards is no batch of n rows. A level with fewer than n free rows is not compared.
 
-With many levels, or many rows, the work is bounded:
+Promising levels are the MAX_FINALISTS with the largest quick values (`level_screening`). Where
+there are more than MAX_LEVELS, quick values are computed for as many: of a column of numbers for
+levels evenly spaced by rank, and then for MAX_NEIGHBOURS between the best one and those beside it;
+of words for the levels with the most free rows. A level is tried on MAX_LEVEL_ROWS of its rows; a
+pool in files is searched in a sample.
 
-    first     MAX_LEVELS levels are compared by batches of FIRST_ROWS rows. Of a column of numbers
-              they are evenly spaced by rank; else they are those with the largest bounds: the sum
-              of the n largest variances (goal learn) or scores in the level
-    numbers   then MAX_NEIGHBOURS levels between the best one and those beside it
-    last      the MAX_FINALISTS best are compared by batches of n rows
-    rows      a level is tried on MAX_LEVEL_ROWS of its rows; a pool in files, on a sample
-
-For several levels (`at_most`) sets of levels are compared in the same way: those that a greedy
-batch opens as it goes until it may open no more; those that come first by their bounds; those of a
-free batch, by their bounds; and those with the most rows.
+For several levels (`at_most`) two sets of levels are compared by batches: those that a greedy batch
+opens as it goes until it may open no more; and those that are added one by one, each the one with
+which the quick value of all is largest.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weal.core.arrays import Array
-from weal.core.hashing import hash_ids, mix_with_seed
 from weal.errors import Exhausted
 from weal.learner.batch_limits import Factor
 from weal.learner.batch_value import BatchValues, Mask, batch_values
 from weal.learner.choosing import state_of_part
+from weal.learner.level_screening import QuickValues, quick_values
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import State
 from weal.text import some
 
-MAX_LEVELS = 10
-MAX_NEIGHBOURS = 4
+MAX_LEVELS = 32
+MAX_NEIGHBOURS = 6
 MAX_FINALISTS = 3
-FIRST_ROWS = 16
 MAX_LEVEL_ROWS = 1024
 MAX_SEARCHED_ROWS = 8192  # of a pool in files
 
@@ -149,12 +145,10 @@ def _search_of(
     if state.candidates.in_shards:
         at = _part_of(state, factors[0], free, wanted)
         state, beliefs = state_of_part(state, beliefs, at), PosteriorCache(beliefs.memory)
-        index = np.array([state.candidates.index[name] for name in state.candidates.ids])
-        assert np.array_equal(index, np.arange(len(at)))
         factors, free = [factor.subset(at) for factor in factors], free[at]
     values = batch_values(state, beliefs)
-    amounts = np.where(free, values.row_amounts(), 0.0)
-    return LevelSearch(values, tuple(factors), tuple(used), free, amounts, tuple(sizes), wanted)
+    quick = quick_values(values, state, beliefs, wanted)
+    return LevelSearch(values, quick, tuple(factors), tuple(used), free, tuple(sizes), wanted)
 
 
 def _part_of(state: State, factor: Factor, free: Mask, wanted: int) -> Positions:
@@ -176,10 +170,10 @@ class LevelSearch:
     """The search for the levels of one batch."""
 
     values: BatchValues
+    quick: QuickValues
     factors: tuple[Factor, ...]
     used: tuple[LevelSet, ...]
     free: Mask  # (U,)
-    amounts: Array  # (U,)  of rows by themselves; 0 where they are not free
     sizes: tuple[NDArray[np.intp], ...]  # (L,)  free rows at each level, in the whole pool
     wanted: int
 
@@ -187,90 +181,71 @@ class LevelSearch:
         """The trial with the largest value; None: no trial had enough rows."""
         first = self.factors[0]
         if first.limit > 1 or self.used[0]:
-            return largest(self._trials_of_sets(self.free, self.wanted))
+            return self._trial_of_rows(self.free)
         levels = [k for k, size in enumerate(self.sizes[0].tolist()) if size >= self.wanted]
-        few = min(self.wanted, FIRST_ROWS)
-        tried = {k: self._trial_of_level(k, few) for k in self._screened(levels)}
-        for k in self._neighbours(levels, tried) if first.levels.is_ordered else []:
-            tried[k] = self._trial_of_level(k, few)
-        known = {k: one for k, one in sorted(tried.items()) if one is not None}
-        if few == self.wanted:
-            return largest(known.values())
-        finalists = sorted(known, key=lambda k: (-known[k].value, k))
-        whole = (self._trial_of_level(k, self.wanted) for k in finalists)
-        ready = (one for one in whole if one is not None)
-        return largest([one for one, _ in zip(ready, range(MAX_FINALISTS), strict=False)])
+        known = {k: self._quick_of_level(k) for k in self._first_levels(levels)}
+        for k in self._neighbours(levels, known) if first.levels.is_ordered else []:
+            known[k] = self._quick_of_level(k)
+        ranked = sorted(known, key=lambda k: (-known[k], k))
+        trials = (self._trial_of_rows(self._rows_of(k)) for k in ranked)
+        ready = (one for one in trials if one is not None)
+        return largest(islice(ready, MAX_FINALISTS))
 
-    def _screened(self, levels: list[int]) -> list[int]:
-        """The levels to compare first."""
+    def _rows_of(self, level: int) -> Mask:
+        return np.asarray(self.free & (self.factors[0].levels.codes == level))
+
+    def _quick_of_level(self, level: int) -> float:
+        return self.quick.of_rows(self._rows_of(level))
+
+    def _first_levels(self, levels: list[int]) -> list[int]:
+        """The levels whose quick values are computed first."""
         if len(levels) <= MAX_LEVELS:
             return levels
         if self.factors[0].levels.is_ordered:
             steps = np.linspace(0, len(levels) - 1, MAX_LEVELS).round().astype(int)
             return [levels[k] for k in steps.tolist()]
-        bounds = self._bounds(0)
-        return sorted(sorted(levels, key=lambda k: (-bounds[k], k))[:MAX_LEVELS])
+        return sorted(levels, key=lambda k: (-self.sizes[0][k], k))[:MAX_LEVELS]
 
-    def _neighbours(self, levels: list[int], tried: dict[int, Trial | None]) -> list[int]:
-        """Levels between the best one and those tried beside it, evenly spaced."""
-        known = {k: one.value for k, one in tried.items() if one is not None}
-        if not known:
-            return []
+    def _neighbours(self, levels: list[int], known: dict[int, float]) -> list[int]:
+        """Levels between the best one and those known beside it, evenly spaced."""
         best = max(sorted(known), key=lambda k: known[k])
-        low = max([k for k in tried if k < best], default=best)
-        high = min([k for k in tried if k > best], default=best)
+        low = max([k for k in known if k < best], default=best)
+        high = min([k for k in known if k > best], default=best)
         inside = [k for k in levels if low < k < high and k != best]
         if len(inside) <= MAX_NEIGHBOURS:
             return inside
         steps = np.linspace(0, len(inside) - 1, MAX_NEIGHBOURS + 2).round().astype(int)[1:-1]
         return [inside[k] for k in steps.tolist()]
 
-    def _bounds(self, k: int) -> Array:  # (L,)
-        """The sum of the n largest amounts at each level; of fewer rows, the same share."""
-        codes, sizes = self.factors[k].levels.codes, self.sizes[k]
-        found = np.zeros(len(sizes))
-        for level in np.flatnonzero(sizes).tolist():
-            own = np.sort(self.amounts[self.free & (codes == level)])[::-1]
-            share = len(own) / sizes[level]
-            most = max(int(np.ceil(self.wanted * share)), 1)
-            found[level] = own[:most].sum() / max(share, 1e-12)
-        return found
-
-    def _trial_of_level(self, level: int, wanted: int) -> Trial | None:
-        """The best batch at one level of the first factor, within the limits of the others."""
-        rows = self.free & (self.factors[0].levels.codes == level)
-        return largest(self._trials_of_sets(rows, wanted))
-
-    def _trials_of_sets(self, rows: Mask, wanted: int) -> list[Trial]:
-        """Batches of these rows: with levels opened one after the other, or chosen before."""
-        first = self._trial(rows, wanted)
+    def _trial_of_rows(self, rows: Mask) -> Trial | None:
+        """The best batch of these rows: with levels opened as it goes, or chosen before."""
+        first = self._trial(rows)
         if all(len(_levels_in(one, rows)) <= one.limit for one in self.factors):
-            return [] if first is None else [first]
-        held = self._trial(rows, wanted, is_limited=False)
-        orders = [self._bounds, lambda k: _sizes(self.factors[k], rows).astype(np.float64)]
-        if held is not None:
-            orders.append(lambda k: self._held_first(k, held.levels[k]))
-        others = [self._trial(self._rows_by(rows, order), wanted) for order in orders]
-        return [one for one in (first, *others) if one is not None]
+            return first
+        return largest([first, self._trial(self._rows_of_sets(rows))])
 
-    def _held_first(self, k: int, held: LevelSet) -> Array:
-        """Bounds, with those of some levels before all others."""
-        bounds = self._bounds(k)
-        before = (bounds.max() + 1.0) * np.isin(np.arange(len(bounds)), list(held))
-        return np.asarray(bounds + before)
+    def _rows_of_sets(self, rows: Mask) -> Mask:
+        """The rows at levels of each factor that were added one by one, by quick values."""
+        for factor, own in zip(self.factors, self.used, strict=True):
+            rows = self._rows_of_set(rows, factor, own)
+        return rows
 
-    def _rows_by(self, rows: Mask, order: Callable[[int], Array]) -> Mask:
-        """The rows at the levels of each factor that come first, as many as its limit."""
-        found = rows
-        for k, factor in enumerate(self.factors):
-            own, by = self.used[k], order(k)
-            others = sorted(_levels_in(factor, found) - own, key=lambda level: (-by[level], level))
-            found = found & np.isin(factor.levels.codes, [*own, *others[: factor.limit - len(own)]])
-        return found
+    def _rows_of_set(self, rows: Mask, factor: Factor, own: LevelSet) -> Mask:
+        codes, sizes, held = factor.levels.codes, _sizes(factor, rows), own
+        while len(held) < factor.limit:
+            left = self.wanted - sum(int(sizes[k]) for k in held)
+            others = [k for k in np.flatnonzero(sizes).tolist() if k not in held]
+            others = sorted(others, key=lambda k: (-sizes[k], k))[:MAX_LEVELS]
+            fit = [k for k in others if _most_rows(sizes, held | {k}, factor.limit) >= self.wanted]
+            if not fit or (left <= 0 and len(others) == 0):
+                break
+            found = {k: self.quick.of_rows(rows & np.isin(codes, [*held, k])) for k in sorted(fit)}
+            held = held | {max(found, key=lambda k: found[k])}
+        return np.asarray(rows & np.isin(codes, list(held)))
 
-    def _trial(self, rows: Mask, wanted: int, is_limited: bool = True) -> Trial | None:
+    def _trial(self, rows: Mask) -> Trial | None:
         """The greedy batch of these rows; None: there are too few."""
-        at = self._some_rows(rows, wanted)
+        at, wanted = self._some_rows(rows), self.wanted
         if len(at) < wanted:
             return None
         part, here = self.values.part(at)
@@ -280,8 +255,6 @@ class LevelSearch:
 
         def open_rows(batch: Sequence[Hashable]) -> Mask:
             taken = np.array([index[name] for name in batch], dtype=np.intp)
-            if not is_limited:
-                return allowed
             left = allowed.copy()
             left[taken] = False
             return _openable(factors, self.used, left, taken, wanted - len(batch))
@@ -294,14 +267,12 @@ class LevelSearch:
         levels = [frozenset(own) | fixed for own, fixed in zip(codes, self.used, strict=True)]
         return Trial(self.values.joint_value(done), tuple(levels))
 
-    def _some_rows(self, rows: Mask, wanted: int) -> Positions:
+    def _some_rows(self, rows: Mask) -> Positions:
         """Positions of the rows of a trial: all, or those with the least hashes of (seed, id)."""
-        at, state = np.flatnonzero(rows), self.values.state
-        most = max(MAX_LEVEL_ROWS, 4 * wanted)
+        at, most = np.flatnonzero(rows), max(MAX_LEVEL_ROWS, 4 * self.wanted)
         if len(at) <= most:
             return at
-        hashes = mix_with_seed(hash_ids(list(state.candidates.ids_at(at))), state.settings.seed)
-        return np.sort(at[np.argsort(hashes, kind="stable")[:most]])
+        return np.sort(at[np.argsort(self.quick.hashes[at], kind="stable")[:most]])
 
 
 def largest(trials: Iterable[Trial | None]) -> Trial | None:

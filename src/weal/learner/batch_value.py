@@ -1,9 +1,10 @@
 """The joint value of a batch: what its labels are expected to bring together.
 
     goal learn        the share of the posterior variance over the pool that the batch removes:
-                      1 - V(after) / V(before), with V the mean variance of the mixture over
-                      N_VALUE_POINTS candidates, after the pseudo labels of the batch and before
-                      them; of several quantities, the mean by the weights of the goal
+                      1 - V(after) / V(before), with V the mean over N_VALUE_POINTS candidates of
+                      sum_m w_m var_m, after the labels of the batch and before them; it does not
+                      depend on what the labels are. Of several quantities, the mean by the weights
+                      of the goal
     any other goal    the sum of the scores by which the rows are chosen, each at its turn, as if
                       those before it had their predicted labels; a score that is a log counts as
                       its amount
@@ -27,7 +28,6 @@ from weal.core.arrays import Array
 from weal.core.distances import squared_distances
 from weal.core.extensions.acquisition_registry import is_log_amount, is_pointwise
 from weal.core.paper.adaptive_acquisition import SCALINGS
-from weal.core.paper.ensemble import mixture
 from weal.core.scaling import Scaling, location_scale
 from weal.goals.learn import Learn
 from weal.learner.choosing import next_query, reference_of, scores_of
@@ -65,7 +65,6 @@ class BatchValues:
     points: Array  # (N, d)  over which variances are averaged
     reference: Array  # (N, d)  that scores look at
     scores: MemoryScores | None  # of all rows that may be asked; None: there is no model
-    variances: Array  # (U,)  of f, of the quantity that leads; none without a model
     own: PosteriorCache
 
     @property
@@ -119,23 +118,24 @@ class BatchValues:
         return np.asarray(np.maximum(scores[0] - min(low[0], 0.0), 0.0))
 
     def row_amounts(self) -> Array:  # (U,)
-        """What each row counts by itself: its variance for goal learn, else its score."""
-        if self.scores is None:
-            return np.ones(len(self.state.candidates))
-        return self.variances if self._is_by_variance else self.amounts(self.scores.scores)
+        """What each row counts by itself."""
+        assert self.scores is not None
+        return self.amounts(self.scores.scores)
 
     @property
-    def _is_by_variance(self) -> bool:
+    def is_by_variance(self) -> bool:
+        """Whether the value of a batch is the share of the variance that it removes."""
         return isinstance(self.state.settings.goal, Learn)
 
     def joint_value(self, found: ChosenBatch) -> float:
         """The joint value of a batch."""
         after, pool = found.after, found.after.candidates
         if self.scores is None:
-            return -self._distance(after)
+            rows = [after.candidates.x(name) for name in after.asked]
+            return -self.distance_from(np.array(rows))
         at = np.array([pool.index[name] for name in found.batch], dtype=np.intp)
         value = found.amount
-        if self._is_by_variance:
+        if self.is_by_variance:
             value = self._removed_variance(after)
             if (outcomes := outcome_view(after)) is not None:
                 value *= float(self.own.pass_probability_at(outcomes, at).mean())
@@ -144,7 +144,7 @@ class BatchValues:
     def _removed_variance(self, after: State) -> float:
         """The share of the variance that pending rows remove, of all quantities."""
         views = scored_views(after)
-        weights = np.array([_weight(view) for view in views])
+        weights = np.array([quantity_weight(view) for view in views])
         left = [
             self._variance(view, pending=True) / max(self._variance(view, pending=False), TINY)
             for view in views
@@ -152,20 +152,20 @@ class BatchValues:
         return float(1.0 - weights @ np.array(left) / weights.sum())
 
     def _variance(self, view: QuantityView, pending: bool) -> float:
-        """The mean variance of the mixture over the points, in units of the experts."""
+        """The mean variance of the experts over the points, by their weights."""
         own = self.own
         posterior = own.pending_posterior(view) if pending else own.posterior(view)
         ens = posterior.ens
         X = check_distance("the pool", own.model(view).scaling.inputs(self.points))
-        mu, v = ens.experts.predict(posterior.embedding.points(ens.experts, X))
-        return float(mixture(ens.w, mu, ens.magnitude[:, None] * v)[1].mean())
+        _, v = ens.experts.predict(posterior.embedding.points(ens.experts, X))
+        return float(ens.w @ (ens.magnitude[:, None] * v).mean(axis=1))
 
-    def _distance(self, after: State) -> float:
-        """The mean distance of the points from the nearest row that is labelled or asked."""
+    def distance_from(self, X: Array) -> float:
+        """The mean distance of the points from the nearest labelled row or row of X (n, d)."""
         mean, sd = location_scale(self.points)
         scale = Scaling(mean, np.where(sd == 0.0, 1.0, sd))
-        told = [label.x for one in after.quantities.values() for label in one.labels]
-        rows = np.array([*told, *(after.candidates.x(name) for name in after.asked)])
+        told = [label.x for one in self.state.quantities.values() for label in one.labels]
+        rows = np.array([*told, *(self.state.candidates.x(name) for name in self.state.asked), *X])
         found = squared_distances(scale.inputs(self.points), scale.inputs(rows))
         return float(np.sqrt(found.min(axis=1)).mean())
 
@@ -173,12 +173,9 @@ class BatchValues:
 def batch_values(state: State, beliefs: PosteriorCache) -> BatchValues:
     """Batches of a state whose candidates are in memory."""
     points = state.candidates.target_inputs(state.settings.seed, N_VALUE_POINTS)
-    views, variances = scored_views(state), np.zeros(0)
-    scores = scores_of(state, beliefs) if views else None
+    scores = scores_of(state, beliefs) if scored_views(state) else None
     assert scores is None or isinstance(scores, MemoryScores)
-    if views:
-        variances = beliefs.moments(views[0], np.arange(len(state.candidates)))[1] ** 2
-    about = (points, reference_of(state), scores, variances)
+    about = (points, reference_of(state), scores)
     return BatchValues(_jointly(state, beliefs), *about, PosteriorCache(beliefs.memory))
 
 
@@ -197,7 +194,7 @@ def _jointly(state: State, beliefs: PosteriorCache) -> State:
     return state
 
 
-def _weight(view: QuantityView) -> float:
+def quantity_weight(view: QuantityView) -> float:
     """The weight of the quantity of a part, divided by the number of its parts."""
     for one in view.state.measured:
         parts = choice_parts(one)

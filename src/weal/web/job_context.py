@@ -13,6 +13,7 @@ from typing import Any, NoReturn, NotRequired, TypedDict, cast
 from weal.campaign.campaign import Campaign
 from weal.campaign.preconditions import GuardedStore, guard
 from weal.errors import NotAllowed
+from weal.learner.batch_options import BatchOptionsBody
 from weal.store.events import Draft
 from weal.store.protocol import Chunk, Decide, Store
 from weal.store.tokens import DecideTokens
@@ -50,6 +51,7 @@ class Arguments(TypedDict, total=False):
     y: str
     expected: list[str] | None  # tags of the states in which to write; None: any
     call: dict[str, Any]  # keywords of a call of the API
+    batch: BatchOptionsBody  # what the rows of an ask may be
 
 
 class FileJson(TypedDict):

@@ -312,7 +312,8 @@ def ask(context: JobContext, arguments: Arguments, progress: Progress) -> list[s
     """Lease the next rows to measure; their ids."""
     campaign = context.campaign(arguments["name"], arguments["who"])
     check, key = arguments.get("check", False), arguments.get("form")
-    ids: list[str] = campaign.ask(arguments["n"], check=check, key=key)
+    batch = arguments.get("batch", {})
+    ids: list[str] = campaign.ask(arguments["n"], check=check, key=key, **batch)
     return ids
 
 

@@ -22,9 +22,11 @@ from weal.campaign.label_input import entry
 from weal.campaign.plausibility import judge_in_ledger
 from weal.campaign.row_rules import fail_rows
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
+from weal.learner.batch_options import BatchOptionsBody
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.tables.result_lines import bound_note
 from weal.web.job_context import Arguments
+from weal.web.pages.batch_form import batch_form
 from weal.web.pages.campaigns import (
     HeaderLine,
     JobKey,
@@ -59,6 +61,7 @@ Key = Annotated[str, Form(min_length=1, max_length=MAX_KEY - 8)]
 FormKey = Annotated[str, Form(max_length=MAX_KEY - 8)]
 Value = Annotated[str, Form(max_length=400)]
 Yes = Annotated[bool, Form()]
+AskKey = Annotated[str, Form(pattern="^[0-9a-f]{32}$")]
 
 
 @router.get("/c/{name}/bench")
@@ -179,20 +182,30 @@ def take_back(
 def ask(
     context: CampaignAsk,
     n: Annotated[int, Form(ge=1, le=MAX_ASK_ROWS)],
-    key: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
+    key: AskKey,
+    batch: Annotated[BatchOptionsBody, Depends(batch_form)],
     check: Yes = False,
 ) -> Response:
     """Lease n more rows once, however often the form is sent.
 
     The campaign refuses a form that was used before with other content.
     """
-    given: Arguments = {
-        "name": context.name,
-        "n": n,
-        "who": context.who,
-        "check": check,
-        "form": key,
-    }
+    return _submit_ask(context, key, {"n": n, "check": check}, batch)
+
+
+@router.post("/c/{name}/another")
+def another(context: CampaignAsk, id: Id, key: AskKey) -> Response:
+    """Lease another row in place of this one, which is given back."""
+    return _submit_ask(context, key, {"n": 1, "check": False}, {"instead_of": [id]})
+
+
+def _submit_ask(
+    context: CampaignRequest, key: str, call: Arguments, batch: BatchOptionsBody
+) -> Response:
+    """Send an ask to the worker, and show its progress."""
+    given: Arguments = {"name": context.name, "who": context.who, "form": key, **call}
+    if batch:
+        given["batch"] = batch
     job = context.submit("ask", form_key(key, given), **given)
     return context.show_progress(job, then=context.url("bench"))
 
@@ -252,6 +265,7 @@ def _bench(context: CampaignRequest, focus: str, code: int = 200, /, **more: obj
         "predicted": {lease.id: predicted_text(context, lease.body) for lease in mine},
         "is_repeat": focus in context.ledger.open_repeats(context.now),
         "last": last_saved(context),
+        "columns": [one["name"] for one in context.ledger.plan["columns"]],
         "question": None,
         "wrong": None,
         "questions": [],
