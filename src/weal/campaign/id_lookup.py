@@ -14,6 +14,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, cast
 
 from weal.errors import UnknownId
+from weal.logs import record
 from weal.store.events import Event
 from weal.store.protocol import Decide, Transaction
 
@@ -73,15 +74,26 @@ class FileTransaction:
 def transact(campaign: "CampaignLog", decide: Decide) -> tuple[Event, ...]:
     """Write the events that `decide` returns; ids in files are looked up in their index."""
     try:
-        return campaign.store.transact(campaign.name, decide)
+        return _logged(campaign.store.transact(campaign.name, decide))
     except UnknownId:
         ledger = campaign.read_ledger()
         if not ledger.shards:
             raise
     find = lambda ids: _find_in_files(campaign, ledger, ids)  # noqa: E731
-    return campaign.store.transact(
-        campaign.name, lambda inner: decide(FileTransaction(inner, find))
+    return _logged(
+        campaign.store.transact(campaign.name, lambda inner: decide(FileTransaction(inner, find)))
     )
+
+
+def _logged(events: tuple[Event, ...]) -> tuple[Event, ...]:
+    """The events, with a record of them."""
+    if events:
+        last = events[-1]
+        record(
+            "campaign", "INFO", "written", campaign=last.campaign, kind=last.kind,
+            events=len(events), last=last.seq, by=last.who,
+        )  # fmt: skip
+    return events
 
 
 def existing_ids(campaign: "CampaignLog", ids: set[str]) -> set[str]:

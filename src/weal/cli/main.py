@@ -28,6 +28,7 @@ from weal import __version__
 from weal.cli import interrupts
 from weal.cli.screen import mask_line, mask_passwords, say, say_json, stop_timers
 from weal.errors import Exhausted, UnknownCampaign, UnknownId, WealError, error_code
+from weal.logs import record
 
 _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "Benchmark": {
@@ -180,7 +181,15 @@ def _exit_code(words: Sequence[str]) -> int:
         code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
         if code is None:
             raise
-        return _print_failure(words, error, _error_text(error), getattr(error, "exit_code", code))
+        code = getattr(error, "exit_code", code)
+        record(
+            "cli",
+            "WARNING",
+            "command failed",
+            command=next(iter(words), ""),
+            code=error_code(error),
+        )
+        return _print_failure(words, error, _error_text(error), code)
 
 
 def _error_text(error: BaseException) -> str:
@@ -198,7 +207,9 @@ def _run(words: Sequence[str]) -> int:
         weal.main(words, "weal")
     with weal.make_context("weal", list(words), obj=shlex.join(["weal", *words])) as context:
         done = weal.invoke(context)
-    return done if isinstance(done, int) else 0
+    code = done if isinstance(done, int) else 0
+    record("cli", "INFO", "command ended", command=next(iter(words), ""), exit_code=code)
+    return code
 
 
 def _print_error(message: str, code: int) -> int:

@@ -63,10 +63,10 @@ def command(
 def with_parameters(
     *parameters: Decorator,
 ) -> Decorator:
-    """Add these parameters and those of every command: --store and --json."""
+    """Add these parameters and those of every command: --store, --json and those of the log."""
 
     def add(function: Function) -> Function:
-        all_parameters: list[Decorator] = [*parameters, _store, _json]
+        all_parameters: list[Decorator] = [*parameters, _store, _json, *LOG_OPTIONS]
         for parameter in reversed(all_parameters):
             function = parameter(function)
         return function
@@ -95,6 +95,33 @@ _store = click.option(
     help="URL of the store [default: WEAL_STORE, else sqlite:///weal.db].",
 )
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def _configure_logs(context: click.Context, option: click.Parameter, given: str | None) -> None:
+    """Write records to stderr from now on."""
+    if given is not None:
+        from weal.logs import configure
+
+        level, form = (given, None) if option.name == "log_level" else (None, given)
+        configure(level, form)
+
+
+LOG_OPTIONS: tuple[Decorator, ...] = (
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        expose_value=False,
+        callback=_configure_logs,
+        help="Write a log of this level to stderr [default: none].",
+    ),
+    click.option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        expose_value=False,
+        callback=_configure_logs,
+        help="Format of the log [default: text].",
+    ),
+)
 name = click.argument("name", shell_complete=campaign_names)
 ids = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 by = click.option(

@@ -22,6 +22,7 @@ from shutil import get_terminal_size
 
 import click
 
+from weal.logs import hide
 from weal.progress import Progress, progress_bar
 
 SECONDS_BEFORE_WORDS = 2.0
@@ -63,6 +64,7 @@ def mask_passwords(words: Iterable[str]) -> None:
             for one in secrets(word):
                 _masked[one if len(one) >= MIN_PASSWORD_LETTERS else f":{one}@"] = "***"
     _masked.pop("password", None)  # occurs in our own advice
+    hide(text for text, instead in _masked.items() if instead == "***")
 
 
 def show(line: object) -> None:

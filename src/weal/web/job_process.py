@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import TextIO, TypedDict
 
 from weal.errors import DiskFull, WealError
+from weal.logs import configure, hide
 from weal.store.protocol import open_store
+from weal.store.urls import secrets
 from weal.web.job_context import Arguments, JobContext, read_only_store
 from weal.web.job_runners import error_fields
 from weal.web.jobs import run
@@ -34,6 +36,9 @@ def main() -> None:
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
     first = json.loads(sys.stdin.readline())
+    if first["logs"]:
+        hide(secrets(first["store"]))
+        configure(**first["logs"])
     store = open_store(first["store"])
     store = read_only_store(store) if first["read_only"] else store
     context = JobContext(store, Path(first["folder"]))

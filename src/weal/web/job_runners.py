@@ -18,6 +18,7 @@ from typing import Protocol
 
 from weal import errors
 from weal.errors import WealError
+from weal.logs import settings
 from weal.progress import Progress
 from weal.store.protocol import Store
 from weal.web.job_context import Arguments, JobContext
@@ -69,7 +70,8 @@ class ChildProcessRunner:
     """Jobs in a child process; the store's URL is sent by a pipe because it may hold a password."""
 
     def __init__(self, store: str, folder: Path, read_only: bool = False) -> None:
-        self._first_line = {"store": store, "folder": str(folder), "read_only": read_only}
+        self._first_line = {"store": store, "folder": str(folder), "read_only": read_only,
+                            "logs": settings()}  # fmt: skip
         self._process: subprocess.Popen[str] | None = None
         self._killed: subprocess.Popen[str] | None = None  # by `stop`, perhaps not dead yet
 

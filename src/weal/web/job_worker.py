@@ -23,8 +23,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from weal.errors import NotAllowed, WealError
+from weal.errors import NotAllowed, WealError, error_code
 from weal.limits import read_limits, variable
+from weal.logs import record
 from weal.web.job_context import Arguments
 from weal.web.job_runners import Runner
 
@@ -219,6 +220,12 @@ class JobQueue:
         self._end(job, failure)
 
     def _end(self, job: Job, failure: Exception | None) -> None:
+        seconds = round(job.seconds or 0.0, 3)
+        level, more = ("WARNING", {"code": error_code(failure)}) if failure else ("INFO", {})
+        name = job.arguments.get("name", "")
+        record(
+            "web.jobs", level, "job ended", kind=job.kind, campaign=name, seconds=seconds, **more
+        )
         with self._change:
             self._running = None
             job.error = failure and (job.error or failure)  # an answer counts despite a late stop

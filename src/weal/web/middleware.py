@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from weal.logs import record
 from weal.web.access import AccessPolicy, Visit
 from weal.web.login import Logins, check_form_type, check_origin
 from weal.web.problems import request_id
@@ -32,6 +33,7 @@ from weal.web.refusals import (
 )
 from weal.web.request_body import TOO_LARGE, Body, Message, Receive, Send
 from weal.web.request_head import Head, read_head, without_root
+from weal.web.request_log import log_request
 
 LOGOUT = "/logout"  # the only POST of an actor that may only read
 App = Callable[[Message, Receive, Send], Awaitable[None]]
@@ -56,7 +58,8 @@ class AccessMiddleware:
             given = head.headers.get("x-request-id")
             state["request_id"] = request_id(given, head.headers.get("authorization"))
             send = with_security_headers(send, head.path, state["request_id"])
-            await self._answer(scope, head, state, receive, send)
+            with log_request(head, state, send) as send:
+                await self._answer(scope, head, state, receive, send)
 
     async def _answer(
         self, scope: Message, head: Head, state: State, receive: Receive, send: Send
@@ -90,9 +93,11 @@ class AccessMiddleware:
         try:
             await self.app(scope, body.receive_limited, send_view)
         except Exception as error:
+            id_ = scope["state"]["request_id"]
+            record("web.requests", "ERROR", "bug", error, request_id=id_, path=head.path)
             if status:  # the response has begun: the connection is closed
                 raise
-            bug, id_ = RequestRefused(500, _bug_text(error), "bug"), scope["state"]["request_id"]
+            bug = RequestRefused(500, _bug_text(error), "bug")
             await send_refusal(head, bug, self.policy.root_path, id_, send, close=True)
 
     def _check_host(self, head: Head) -> None:

@@ -26,6 +26,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from weal.logs import record
 from weal.store.actors import FULL_ACCESS, READ_ONLY, Actor
 from weal.store.protocol import Store, open_store
 from weal.store.urls import DEFAULT_URL, read_name
@@ -271,7 +272,9 @@ class Server:
             "proxy_headers": bool(self.address.proxies),
             "forwarded_allow_ips": list(self.address.proxies),
         }
+        record("web.server", "INFO", "serving", url=self.address.url, store=self.store.url)
         uvicorn.Server(uvicorn.Config(self.app, **config)).run(sockets=[self._socket])
+        record("web.server", "INFO", "stopped", url=self.address.url)
         self.store.close()
 
 

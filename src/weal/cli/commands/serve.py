@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from click.shell_completion import get_completion_class
 
-from weal.cli.options import command, store_url
+from weal.cli.options import LOG_OPTIONS, command, store_url
 from weal.cli.screen import say, show
 
 _file = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -56,6 +56,8 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option("--certfile", type=_file, help="TLS certificate (PEM).")
 @click.option("--keyfile", type=_file, help="Key of the certificate (PEM).")
 @click.option("--new-token", is_flag=True, help="Create new tokens and end all sessions.")
+@LOG_OPTIONS[0]
+@LOG_OPTIONS[1]
 def serve(
     store: str | None,
     port: int,

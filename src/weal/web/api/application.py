@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from weal.errors import WealError, error_code
+from weal.logs import record
 from weal.web.actors import error_text, require
 from weal.web.api.call import Answer, Call, Disconnected
 from weal.web.api.operations import Operation
@@ -58,7 +59,11 @@ class Api:
         except Exception as error:
             if begun:  # the connection is closed: the client sees an answer that is not complete
                 raise
-            await _send(problem_answer(scope, error), scope["method"], send)
+            answer = problem_answer(scope, error)
+            if answer.status >= 500:
+                id_ = scope["state"]["request_id"]
+                record("web.requests", "ERROR", type(error).__name__, error, request_id=id_)
+            await _send(answer, scope["method"], send)
 
     async def _answer(self, scope: Message, receive: Receive) -> Answer:
         operation, name = self._route(scope)
