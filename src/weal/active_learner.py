@@ -553,6 +553,37 @@ class LearnerView:
         _, sd = self._beliefs.moments(view, at)
         return float(np.sqrt((sd**2).mean())) if len(sd) else 0.0
 
+    def input_importance(self, quantity: str | None = None) -> dict[str, float]:
+        """The posterior probability that each column of the candidates matters, largest first.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Which quantity, a number; None: the only one.
+
+        Returns
+        -------
+        dict
+            By column; a category is one. Empty before there is a model.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.random.default_rng(0).uniform(-1, 1, (40, 4))
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(40), np.sin(3 * X[:, 1] + X[:, 2]))
+        >>> {name: round(p, 2) for name, p in learner.input_importance().items()}
+        {'x1': 1.0, 'x2': 1.0, 'x0': 0.0, 'x3': 0.0}
+        """
+        from weal.diagnostics import effects
+
+        view = self._view(quantity)
+        if not view.has_model:
+            return {}
+        columns = effects.columns_of(self.candidates.input_names, self.plan)
+        return effects.column_probability(self._beliefs.model(view), columns)
+
     def predict_pool(
         self, to: str | os.PathLike[str], *, level: float = 0.9, force: bool = False
     ) -> int:

@@ -580,6 +580,34 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         """Noise sd of each expert, in units of the scaled labels."""
         return self.model_.noise_
 
+    def input_importance(self) -> dict[str, float]:
+        """The posterior probability that each input matters, the largest first.
+
+        Experts on all inputs and on subsets of them are weighed by evidence; the probability of an
+        input is the weight of the experts to which it matters. All inputs matter to every expert
+        where kernels are given, with one or two inputs, and before there are labels enough.
+
+        Returns
+        -------
+        dict
+            By the name of a column of the frame that the model was fitted to, or "x0", "x1", ...
+            The columns of a category have the same one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.random.default_rng(0).uniform(-1, 1, (40, 4))
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(3 * X[:, 1] + X[:, 2]))
+        >>> {name: round(p, 2) for name, p in model.input_importance().items()}
+        {'x1': 1.0, 'x2': 1.0, 'x0': 0.0, 'x3': 0.0}
+        """
+        check_is_fitted(self)
+        names = input_names(self) or [f"x{n}" for n in range(self.n_features_in_)]
+        each = self.model_.input_importance_
+        order = np.argsort(-each, kind="stable").tolist()
+        return {names[n]: float(each[n]) for n in order}
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to one file, without pickle; `load` reads it.
 

@@ -8,13 +8,12 @@ from scipy.optimize import minimize
 from scipy.special import comb
 
 from reference.cases import frozen
-from weal.core.constants import NOISE_RATIO_GRID
+from weal.core.constants import IRRELEVANT, NOISE_RATIO_GRID
 from weal.core.extensions import quasi_newton
 from weal.core.extensions.ard import fit
 from weal.core.extensions.integrated_evidence import evidence_constant
 from weal.core.extensions.model_selection import candidate_grid, refit_selection, select_models
 from weal.core.extensions.relevant_inputs import (
-    IRRELEVANT,
     fit_relevant,
     log_subset_prior,
     nested_subsets,

@@ -74,6 +74,8 @@ class ModelStatus:
     left_out_error: float | None  # standard error of it; None: all labels are looked at
     expected_error: float | None  # the same of the expected error, by its candidates
     source: str | None = None  # the quantity whose predictions are an input
+    probability: dict[str, float] | None = None  # that each column matters
+    leave_out: tuple[str, ...] = ()  # columns that could be left out of the sheet
 
 
 def model_status(
@@ -89,6 +91,7 @@ def model_status(
     pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
     chosen = count_model_chosen(session.ledger.quantity(quantity)) > 0
     guessed = baseline(model.scaling.means(model.trained.y))
+    columns = columns_of(session.pool.plan.names, session.pool.plan)
     return ModelStatus(
         baseline=guessed,
         explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
@@ -112,6 +115,8 @@ def model_status(
         left_out_error=course.now.left_out_error,
         expected_error=_expected_error(session, model),
         source=_source(session, quantity, model),
+        probability=effects.column_probability(model, columns),
+        leave_out=tuple(effects.columns_to_leave_out(model, columns)),
     )
 
 

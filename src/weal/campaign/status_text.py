@@ -3,6 +3,7 @@
 What a campaign is, in a line and as HTML; from its events alone, without a model.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -243,6 +244,7 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
     found = [
         "Model",
         f"  inputs         {_inputs(beliefs.inputs)}",
+        *([f"  irrelevant     {leave_out_text(beliefs.leave_out)}"] if beliefs.leave_out else []),
         f"  noise          about {number(beliefs.noise, 2)} (one standard deviation)",
     ]
     if beliefs.source is not None:
@@ -272,11 +274,28 @@ def _inputs(inputs: dict[str, float] | None) -> str:
     return f"{', '.join(best)}{more}"
 
 
+def leave_out_text(names: Sequence[str]) -> str:
+    """Which columns could be left out of the sheet."""
+    from weal.core.constants import (
+        MAX_IRRELEVANT_PROBABILITY,
+    )  # with numpy, which ask has no use for
+
+    shown = shorten_distinctly(list(names), MAX_INPUT_NAME_LETTERS)
+    they, matter = ("it", "it matters") if len(names) == 1 else ("they", "they matter")
+    limit = percent(MAX_IRRELEVANT_PROBABILITY)
+    could = f"{they} could be left out of the sheet (probability that {matter} below {limit})"
+    return f"{some(shown, MAX_INPUTS_SHOWN)}: {could}"
+
+
 def _expert(expert: "Expert") -> str:
+    from weal.core.constants import IRRELEVANT
+
     family = SMOOTHNESS.get(expert.family, expert.family)
-    low, high = number(min(expert.lengths), 2), number(max(expert.lengths), 2)
+    relevant = [length for length in expert.lengths if length < IRRELEVANT]
+    low, high = number(min(relevant), 2), number(max(relevant), 2)
     reach = f"lengthscale {low}" if low == high else f"lengthscales {low} to {high}"
-    return f"{family} ({expert.family}), {reach} (inputs scaled to sd 1)"
+    few = f" of {len(relevant)} inputs" if len(relevant) < len(expert.lengths) else ""
+    return f"{family} ({expert.family}), {reach}{few} (inputs scaled to sd 1)"
 
 
 def _stopping(status: "Status") -> list[str]:

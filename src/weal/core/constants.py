@@ -74,6 +74,11 @@ MANY_INPUTS = 6
 SHORT_LENGTH, LONG_LENGTH = 1.5, 5.0
 FORWARD_RATIO, FORWARD_GAIN, FORWARD_LABELS = 1e-2, 1.0, 200
 
+# Subsets of relevant inputs (`relevant_inputs`): lengthscale of inputs that do not matter, and from
+# when a status says that a column could be left out of the sheet.
+IRRELEVANT = 1e6
+MAX_IRRELEVANT_PROBABILITY, MIN_LABELS_TO_LEAVE_OUT = 0.05, 20
+
 # Stated noise (`label_noise`): labels that tell the magnitude it is measured by, and rounds of the
 # fixed point, of which 10 are mostly enough. 100 labels tell the magnitude to 15 % or so, at a
 # tenth of the cost of 300 (0.2 s instead of 1.8 s for the whole grid).

@@ -12,6 +12,8 @@ experts count by their weights w_m:
     share of input i     sum_m w_m (1 / l_mi) / sum_j (1 / l_mj)
     distance             sqrt(sum_i (x_i - x'_i)^2 sum_m w_m / l_mi^2)
 
+    probability          sum of w_m over the experts to which i matters (`relevant_inputs`)
+
 Distances are reported in units of the usual one, the median over candidates of the distance to the
 nearest label.
 """
@@ -23,6 +25,7 @@ from datetime import datetime, timedelta
 import numpy as np
 
 from weal.core.arrays import Array
+from weal.core.constants import MAX_IRRELEVANT_PROBABILITY, MIN_LABELS_TO_LEAVE_OUT
 from weal.core.distances import squared_distances
 from weal.core.scaling import location_scale
 from weal.model.model import Model
@@ -198,6 +201,28 @@ def has_input_importance(model: Model) -> bool:
     lengths = length_scales(model)
     differ = lengths.max(axis=1) > MIN_LENGTH_SCALE_RATIO * lengths.min(axis=1)
     return model.n_features_in_ == 1 or float(model.weights_[differ].sum()) > LEAST_WEIGHT
+
+
+def column_probability(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """Posterior probability that each column matters, the largest first.
+
+    Several inputs of a column, as a number and whether it is missing, count by the likeliest.
+    """
+    each = model.input_importance_
+    found = {name: float(max(each[n] for n in at)) for name, at in columns.items() if at}
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def columns_to_leave_out(model: Model, columns: Mapping[str, Sequence[int]]) -> list[str]:
+    """Columns that could be left out of the sheet, in the order of the table.
+
+    Their probability to matter is below MAX_IRRELEVANT_PROBABILITY, with MIN_LABELS_TO_LEAVE_OUT
+    labels or more: fewer may be explained by few inputs by chance.
+    """
+    if model.n_labels_ < MIN_LABELS_TO_LEAVE_OUT:
+        return []
+    each = column_probability(model, columns)
+    return [name for name in columns if each.get(name, 1.0) < MAX_IRRELEVANT_PROBABILITY]
 
 
 def distances(model: Model | None, pool: Array, X: Array, Y: Array) -> Array:  # (N, N')

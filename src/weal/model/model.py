@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from weal.core.arrays import Array, Index
 from weal.core.extensions import mixture_quantiles
 from weal.core.extensions.label_warp import moments
+from weal.core.extensions.relevant_inputs import relevance_probability
 from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.kernels import Kernel
@@ -206,6 +207,14 @@ class Model:
     def dictionary_(self) -> tuple[Kernel, ...]:
         """The kernels of the M experts."""
         return self.trained.dictionary
+
+    @property
+    def input_importance_(self) -> Array:  # (d,)
+        """Posterior probability that each input matters."""
+        d, all_inputs = self.n_features_in_, self.trained.X.shape[1]  # with those of a source
+        if not self.dictionary_:
+            return np.ones(d)
+        return relevance_probability(self.dictionary_, self.weights_, all_inputs)[:d]
 
     @property
     def weights_(self) -> Array:  # (M,)

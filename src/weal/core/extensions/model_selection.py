@@ -45,6 +45,7 @@ from weal.core.constants import (
     FORWARD_RATIO,
     GRID_FAMILIES,
     GRID_LENGTHS,
+    IRRELEVANT,
     LEVELS_SHARE,
     MANY_INPUTS,
     MAX_EXPERTS,
@@ -71,7 +72,6 @@ from weal.core.extensions.posterior_points import (
     prior_correction,
 )
 from weal.core.extensions.relevant_inputs import (
-    IRRELEVANT,
     MIN_INPUTS,
     SUBSET_SHARE,
     fit_relevant,

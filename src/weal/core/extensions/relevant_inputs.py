@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import MIN_MODEL_POSTERIOR, POSTERIOR_POINT_PAIRS
+from weal.core.constants import IRRELEVANT, MIN_MODEL_POSTERIOR, POSTERIOR_POINT_PAIRS
 from weal.core.extensions import ard, quasi_newton
 from weal.core.extensions.ard import EvidenceFit, EvidencePeak, KernelParameters, kernel_parameters
 from weal.core.extensions.integrated_evidence import evidence_constant
@@ -46,7 +46,6 @@ from weal.core.paper.kernels import FAMILIES, Kernel
 
 SUBSET_SHARE = 0.3  # prior probability of the class
 MIN_INPUTS = 3  # from which there is such a class
-IRRELEVANT = 1e6  # lengthscale of inputs that do not matter
 FREE_NATS = 1.0  # log evidence that inputs left out at once may cost together
 MAX_FALL_NATS = 12.0
 # nats of a fit within a chain, and of a subset that gets experts: the order of labels must not show
@@ -198,6 +197,12 @@ def on_all_inputs(kernel: Kernel, inputs: Sequence[int], widths: Widths, d: int)
 def relevant(kernel: Kernel, d: int) -> NDArray[np.bool_]:  # (d,)
     """Which of d inputs matter to a kernel."""
     return np.broadcast_to(np.asarray(kernel.length_scale) < IRRELEVANT, (d,))
+
+
+def relevance_probability(kernels: Sequence[Kernel], weights: Array, d: int) -> Array:  # (d,)
+    """Posterior probability that each of d columns matters, of experts with these weights (M,)."""
+    irrelevant = np.array([kernel.column_scales(d) >= IRRELEVANT for kernel in kernels])  # (M, d)
+    return np.maximum(1.0 - weights @ irrelevant.astype(np.float64), 0.0)
 
 
 def fit_relevant(

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Response
 
 from weal.campaign.events import LABELLING
 from weal.campaign.status import goal_in_force
+from weal.campaign.status_text import leave_out_text
 from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
 from weal.goals.until import Until
@@ -113,14 +114,19 @@ def _shares(context: CampaignRequest, status: StatusJson | None) -> StatusJson:
     """The importance of each column, summed over the inputs that encode it."""
     beliefs = status["beliefs"] if status else None
     if not beliefs or not beliefs["inputs"]:  # no model, or too few labels
-        return {"shares": [], "more_inputs": 0}
+        return {"shares": [], "more_inputs": 0, "leave_out": ""}
     columns = [one for one in context.ledger.plan["columns"] if one["kind"] != "dropped"]
     each = {
         one["name"]: sum(beliefs["inputs"].get(name) or 0.0 for name in _inputs(one))
         for one in columns
     }
     found = sorted(each.items(), key=lambda pair: -pair[1])
-    return {"shares": found[:MAX_INPUT_BARS], "more_inputs": max(len(found) - MAX_INPUT_BARS, 0)}
+    unneeded = beliefs.get("leave_out") or ()  # results of older versions have none
+    return {
+        "shares": found[:MAX_INPUT_BARS],
+        "more_inputs": max(len(found) - MAX_INPUT_BARS, 0),
+        "leave_out": leave_out_text(unneeded) if unneeded else "",
+    }
 
 
 def _inputs(column: StatusJson) -> list[str]:
