@@ -100,6 +100,7 @@ def serve(given, out):
         root_path=given.get("root_path", ""),
         proxies=tuple(given.get("proxies", ())),
         rate=given.get("rate", 0.0),  # crowds of tests are faster than people
+        named_only=given.get("named_only", False),
         **tls,
     )
     for left in reversed(range(100)):  # the port of a server that was just killed

@@ -15,7 +15,8 @@ each with an actor that has no name:
     token-read-only   reading: in the address that `weal serve --read-only` prints
 
 Each is a file with 32 random bytes that only its owner can read. It survives a restart, since `weal
-serve` prints the same address again, and is the only secret that is stored as plain text. A running
+serve` prints the same address again, and is the only secret that is stored as plain text. With
+`--named-only` there is none, and no token is printed. A running
 server reads a token file again when it changes: `--new-token` of another process takes effect at
 once.
 """
@@ -26,7 +27,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -47,13 +48,13 @@ TOKEN_FILES = {FULL_ACCESS: "token", READ_ONLY: "token-read-only"}
 class Tokens:
     """The valid tokens of a server's folder, by their digests."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, files: Mapping[Actor, str]) -> None:
+        self._folder, self._files = folder, files
         self._read: dict[Path, tuple[object, str | None]] = {}  # version of a file, digest
 
     def actors(self) -> dict[str, Actor]:
         """The actor of every valid token, by the digest of the token."""
-        found = {self._digest(self._folder / file): one for one, file in TOKEN_FILES.items()}
+        found = {self._digest(self._folder / file): one for one, file in self._files.items()}
         return {digest: one for digest, one in found.items() if digest is not None}
 
     def find(self, token: str) -> str | None:
@@ -64,7 +65,7 @@ class Tokens:
 
     def digest(self, actor: Actor) -> str | None:
         """The digest of the actor's token, or None."""
-        return self._digest(self._folder / TOKEN_FILES[actor])
+        return self._digest(self._folder / self._files[actor]) if actor in self._files else None
 
     def _digest(self, path: Path) -> str | None:
         try:
@@ -155,8 +156,11 @@ class TokenLookup(Protocol):
 class Access:
     """The tokens, sessions and one-time codes of a server's folder, and the tokens of its store."""
 
-    def __init__(self, folder: Path, store: TokenLookup | None = None) -> None:
-        self.tokens, self.sessions = Tokens(folder), Sessions(folder)
+    def __init__(
+        self, folder: Path, store: TokenLookup | None = None, named_only: bool = False
+    ) -> None:
+        self.tokens = Tokens(folder, {} if named_only else TOKEN_FILES)
+        self.sessions = Sessions(folder)
         self._store = store
         self._codes: dict[str, tuple[float, str]] = {}  # digest: when it ends, digest of the token
 

@@ -205,6 +205,7 @@ class Address:
     root_path: str = ""  # "/weal": the path below which a proxy serves it
     proxies: tuple[str, ...] = ()  # addresses whose X-Forwarded-* are believed
     rate: float = REQUESTS_PER_SECOND  # of a token or session; 0: no limit
+    named_only: bool = False  # only tokens of the store are taken, and none is printed
 
     @property
     def is_local(self) -> bool:
@@ -227,7 +228,7 @@ class Server:
         self, url: str | None, address: Address, read_only: bool = False, new_token: bool = False
     ) -> None:
         self.name = read_name(url)
-        check_address(address)
+        check_address(address, new_token)
         tls = _tls(address)
         opened = open_store(url, STORE_WAIT_SECONDS)
         self.store: Store = read_only_store(opened) if read_only else opened
@@ -237,8 +238,10 @@ class Server:
         folder = server_folder(self.name)
         delete_old_uploads(folder)
         self._actor = READ_ONLY if read_only else FULL_ACCESS
-        self.access = Access(folder, self.store)
-        self.token = _tokens(folder, self.access, new_token)[self._actor]
+        self.access = Access(folder, self.store, address.named_only)
+        self.token = ""
+        if not address.named_only:
+            self.token = _tokens(folder, self.access, new_token)[self._actor]
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
         policy = AccessPolicy(
             self.access, port, frozenset(hosts), read_only, tls is not None, address.root_path,
@@ -250,12 +253,19 @@ class Server:
 
     @property
     def url(self) -> str:
-        """The URL with the token, which logs in."""
-        return f"{self.address.url}?token={self.token}"
+        """The URL with the token, which logs in; without one if only named tokens are taken."""
+        return f"{self.address.url}?token={self.token}" if self.token else self.address.url
 
     def one_time_url(self) -> str:
         """A URL that logs in once, within a minute: command lines and histories may show it."""
+        if not self.token:
+            return self.address.url
         return f"{self.address.url}?code={self.access.new_code(self._actor)}"
+
+    def has_tokens(self) -> bool:
+        """Whether the store has a token that is valid now."""
+        now = self.store.now()
+        return any(one.state(now) == "valid" for one in self.store.tokens())
 
     def run(self) -> None:
         """Serve until Ctrl-C."""
@@ -278,8 +288,8 @@ class Server:
         self.store.close()
 
 
-def check_address(address: Address) -> None:
-    """ValueError for an address that other machines reach without --allow-host, or half of TLS."""
+def check_address(address: Address, new_token: bool = False) -> None:
+    """ValueError for options that contradict each other, or that nobody could use safely."""
     if not address.is_local and not address.allowed:
         raise ValueError(
             f"--host {address.host} accepts other machines: give the host name that their browsers "
@@ -287,6 +297,11 @@ def check_address(address: Address) -> None:
         )
     if bool(address.certfile) != bool(address.keyfile):
         raise ValueError("--certfile and --keyfile need each other: give both")
+    if address.named_only and new_token:
+        raise ValueError(
+            "--named-only has no shared token: leave out --new-token, or revoke tokens with `weal "
+            "token revoke`"
+        )
     if address.root_path:
         _check_root_path(address.root_path)
     for proxy in address.proxies:

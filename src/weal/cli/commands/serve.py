@@ -53,6 +53,11 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
     metavar="NUMBER",
     help="Requests per second of each token and browser, on average over 50 s; 0: no limit.",
 )
+@click.option(
+    "--named-only",
+    is_flag=True,
+    help="Take only tokens of `weal token add`, and print no token.",
+)
 @click.option("--certfile", type=_file, help="TLS certificate (PEM).")
 @click.option("--keyfile", type=_file, help="Key of the certificate (PEM).")
 @click.option("--new-token", is_flag=True, help="Create new tokens and end all sessions.")
@@ -68,6 +73,7 @@ def serve(
     root_path: str,
     proxies: tuple[str, ...],
     rate_limit: float,
+    named_only: bool,
     certfile: Path | None,
     keyfile: Path | None,
     new_token: bool,
@@ -77,10 +83,13 @@ def serve(
     from weal.web.server import Address, Server
 
     address = Address(
-        host, port, allowed, certfile, keyfile, root_path.rstrip("/"), proxies, rate_limit
-    )
+        host, port, allowed, certfile, keyfile, root_path.rstrip("/"), proxies, rate_limit,
+        named_only,
+    )  # fmt: skip
     server = Server(store, address, read_only=read_only, new_token=new_token)
     show(f"weal: {server.url}   (Ctrl-C stops it)")
+    if named_only and not server.has_tokens():
+        say("weal: nobody can log in yet: make a token with `weal token add NAME --may manage`")
     if not server.address.is_local and certfile is None:
         say(
             "weal: nothing is encrypted, not even the token: give --certfile and --keyfile, or use "
