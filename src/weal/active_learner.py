@@ -93,12 +93,14 @@ class TrackedPoints:
     def predict(self) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
         model, mu, var = self._beliefs.predict_tracked(self._view(), self._n)
-        return in_units(model.trained, model.scaling, mu, var)
+        lam = model.trained.noise_at(model.scaling.inputs(self.X))
+        return in_units(model.trained, model.scaling, mu, var, lam=lam)
 
     def log_predictive_density(self, y: Array) -> Array:
         """Log density (N,) of labels y (N,), noise included, in units of y."""
         model, mu, var = self._beliefs.predict_tracked(self._view(), self._n)
-        return log_density_in_units(model.trained, model.scaling, mu, var, y)
+        lam = model.trained.noise_at(model.scaling.inputs(self.X))
+        return log_density_in_units(model.trained, model.scaling, mu, var, y, lam)
 
 
 class LearnerView:

@@ -91,12 +91,13 @@ def test_mean_and_sd_are_those_of_quadrature(model, constants):
     plain, back = by_hand(model)
     ens = plain.ensemble_
     mu, v = ens.experts.predict(plain.model_.points(x_new))
-    sd, noise = np.sqrt(ens.magnitude[:, None] * v), np.sqrt(ens.magnitude * ens.noise)
+    ratios = np.broadcast_to(ens.noise_at(plain.model_.scaled_inputs(x_new)), v.shape)
+    sd, noise = np.sqrt(ens.magnitude[:, None] * v), np.sqrt(ens.magnitude[:, None] * ratios)
     x, p = np.polynomial.hermite_e.hermegauss(60)
     p = p / p.sum()
     unit = plain.scaling_
     f = unit.y_mean + unit.y_sd * (mu[..., None] + sd[..., None] * x)  # (M, N, 60)
-    label = back(f[..., None] + unit.y_sd * noise[:, None, None, None] * x) @ p
+    label = back(f[..., None] + unit.y_sd * noise[..., None, None] * x) @ p
     means = label @ p
     mean = ens.w @ means
     var = ens.w @ ((label**2) @ p - means**2 + (means - mean) ** 2)

@@ -136,6 +136,13 @@ class Magnitude(Protocol):
         """The magnitudes of some of the experts."""
 
 
+class NoiseVariances(Protocol):
+    """Noise of labels whose variance depends on their inputs (`extensions.noise_field`)."""
+
+    def variances(self, X: Array) -> Array:
+        """Noise variances (N,) at scaled inputs X (N, d), in squared scaled-label units."""
+
+
 class Targets(Protocol):
     """Target points; they do not change with labels."""
 

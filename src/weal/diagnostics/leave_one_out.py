@@ -46,11 +46,12 @@ class LabelMixtures:
     v: Array  # (M, N)  variances of f, in units of the magnitude
     s: Array  # (M, N)  those of the label
     scale: Magnitude  # of (M, N), or of (M,) where it is fixed
+    lam: Array | None = None  # (M, N)  noise ratios of labels that state none; None: even noise
 
     def moments(self, scale: Scaling) -> tuple[Array, Array]:
         """Mean and sd (N,) of f, in the user's units."""
         sig2 = self.scale.variance.reshape(len(self.w), -1)  # (M, N), or (M, 1) where it is fixed
-        noise = sig2 * self.trained.ensemble.noise[:, None]
+        noise = sig2 * (self.trained.ensemble.noise[:, None] if self.lam is None else self.lam)
         mu, var = self.trained.warp.moments(self.mu, sig2 * self.v, noise)
         mean = (self.w * mu).sum(axis=0)
         sd = np.sqrt((self.w * (var + (mu - mean) ** 2)).sum(axis=0))
@@ -85,19 +86,14 @@ def main_experts(trained: TrainedEnsemble, least: float) -> TrainedEnsemble:
     which = np.flatnonzero(trained.ensemble.w >= least).tolist()
     if len(which) in (0, len(trained.ensemble.log_w)):
         return trained
-    ens, prior = trained.ensemble, trained.prior
+    ens, prior = trained.ensemble.take(which), trained.prior.take_prior(which)
     return replace(
         trained,
         dictionary=tuple(trained.dictionary[m] for m in which if trained.dictionary),
         embedding=trained.embedding.take(which),
-        ensemble=_take_experts(replace(ens, experts=ens.experts.take(which)), which),
-        prior=_take_experts(prior, which),
+        ensemble=replace(ens, log_w=normalise(ens.log_w)),
+        prior=replace(prior, log_w=normalise(prior.log_w)),
     )
-
-
-def _take_experts(ens: Ensemble, which: list[int]) -> Ensemble:
-    log_w = normalise(ens.log_w[which])
-    return replace(ens, log_w=log_w, scale=ens.scale.take(which), noise=ens.noise[which])
 
 
 def weights(log_w: Array) -> Array:  # (M, N) -> (M, N)
@@ -125,7 +121,8 @@ def leave_one_out_mixtures(trained: TrainedEnsemble, which: core.Which = None) -
     ens, warp = trained.ensemble, trained.warp
     z, noise_var = warp.labels(trained.y), warp.variances(trained.noise_var, trained.y)
     found = core.left_out_mixture(ens, trained.embedding, trained.X, z, noise_var, which)
-    return LabelMixtures(trained, found.w, found.mu, found.v, found.s, found.scale)
+    lam = trained.noise_at(trained.X if which is None else trained.X[which])
+    return LabelMixtures(trained, found.w, found.mu, found.v, found.s, found.scale, lam)
 
 
 def averaged_labels(t: int) -> core.Which:
@@ -187,13 +184,14 @@ def sequential_predictions(
     Predictions are of a label with the usual noise; `extra` (N,) is the additional noise variance.
     """
     ens = trained.ensemble
-    z, lam = trained.warp.labels(y), ens.ratios(trained.warp.variances(noise_var, y))
+    z, usual = trained.warp.labels(y), ens.noise_at(X)
+    lam = ens.ratios(ens.known_noise(X, trained.warp.variances(noise_var, y)))
     points = trained.embedding.points(ens.experts, X)
     experts, e, s = ens.experts.absorb(points, z, lam)
     log_w, scales = _sequential_weights(ens, e, s)
-    spread = s - (lam - ens.noise[:, None])
+    spread = s - (lam - usual)
     known = (weights(log_w[:, :-1]), z - e, np.maximum(s - lam, 0.0), spread)
-    expected = LabelMixtures(trained, *known, _stack_magnitudes(scales[:-1]))
+    expected = LabelMixtures(trained, *known, _stack_magnitudes(scales[:-1]), usual)
     after = replace(ens, experts=experts, log_w=normalise(log_w[:, -1]), scale=scales[-1])
     return expected, replace(
         trained,

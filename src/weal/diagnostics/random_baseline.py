@@ -126,12 +126,14 @@ def _error(
 ) -> float:  # fmt: skip
     """The loss on the test rows of experts that learn the labels of some rows."""
     ens = trained.ensemble
-    noise = ens.magnitude[m] * ens.noise[m]
-    z = f[learnt] + np.sqrt(noise) * rng.standard_normal(len(learnt))
+    noise = ens.magnitude[m] * np.broadcast_to(ens.noise_at(rows)[m], len(rows))  # (N,)
+    z = f[learnt] + np.sqrt(noise[learnt]) * rng.standard_normal(len(learnt))
     after = _train_on_draw(trained, rows[learnt], z)
     points = trained.embedding.points(after.experts, rows[test])
-    mean, _ = in_units(replace(trained, ensemble=after), scale, *ensemble.predict(after, points))
-    truth = scale.means(trained.warp.moments(f[test], np.zeros(len(test)), noise)[0])
+    lam = trained.noise_at(rows[test])
+    moments = ensemble.predict(after, points)
+    mean, _ = in_units(replace(trained, ensemble=after), scale, *moments, lam=lam)
+    truth = scale.means(trained.warp.moments(f[test], np.zeros(len(test)), noise[test])[0])
     return loss(mean, truth)
 
 
@@ -140,4 +142,5 @@ def _train_on_draw(trained: TrainedEnsemble, X: Array, z: Array) -> Ensemble:
         trained.dictionary, X.shape[1], len(trained.prior.log_w)
     )
     start = replace(trained.prior, experts=experts)
-    return ensemble.update_many(start, trained.embedding.points(experts, X), z, np.zeros(len(z)))
+    known = start.known_noise(X, np.zeros(len(z)))
+    return ensemble.update_many(start, trained.embedding.points(experts, X), z, known)

@@ -27,7 +27,11 @@ def belief_at(trained: TrainedEnsemble, scale: Scaling, X: Array) -> Belief:
     y = trained.warp.labels(trained.y)
     known = (ens.magnitude * ens.noise, X, trained.X, y, (0, len(y)))
     w = ens.w / ens.w.sum()
-    return Belief(w, mu, var, *known, units=(scale, trained.warp), dof=ens.scale.freedom)
+    varying = None if ens.field is None else ens.magnitude[:, None] * ens.noise_at(X)
+    return Belief(
+        w, mu, var, *known, units=(scale, trained.warp), dof=ens.scale.freedom,
+        varying_noise=varying,
+    )  # fmt: skip
 
 
 def expected_wrong(p: Array) -> float:

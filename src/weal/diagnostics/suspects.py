@@ -67,7 +67,7 @@ def outlier_probabilities(model: Model) -> OutlierProbabilities:
     trained, right = model.trained, model.trained.included
     expected, sd = np.empty((2, len(right)))
     alone = leave_one_out_mixtures(trained)
-    own = np.maximum(trained.ensemble.noise, LEAST_RATIO)[:, None]
+    own = np.maximum(trained.ensemble.noise_at(trained.X), LEAST_RATIO)
     alone = replace(alone, s=alone.v + own)  # as for a label without a noise of its own
     low, high = alone.interval(model.scaling, WITHIN_ONE_SD)
     expected[right], sd[right] = alone.moments(model.scaling)[0], 0.5 * (high - low)
@@ -128,7 +128,8 @@ def _inclusion_state(trained: TrainedEnsemble, first: int) -> tuple[InclusionSta
     ens, labels = trained.ensemble, trained.all_labels
     y, noise_var = trained.warp.labels(labels.y[first:]), labels.noise_var[first:]
     variance = float(trained.prior.scale.variance[0])  # of labels that settled the experts
-    noise_var = trained.warp.variances(noise_var, labels.y[first:]) / variance
+    noise_var = trained.warp.variances(noise_var, labels.y[first:])
+    noise_var = ens.known_noise(labels.X[first:], noise_var) / variance
     units = ens.scale.unit / variance
     experts = list(zip(trained.dictionary, ens.noise.tolist(), units.tolist(), strict=True))
     wrong = ~trained.included[first:]

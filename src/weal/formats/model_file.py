@@ -35,6 +35,7 @@ from weal.formats.codec import (
     value_to_json,
     with_prefix,
 )
+from weal.formats.noise_file import pack_noise, unpack_noise
 from weal.model.checks import OLD_MODEL_VERSION
 from weal.model.model import Model
 from weal.model.parameters import ModelParameters, encoded_experts, setting_of
@@ -195,14 +196,16 @@ def pack_experts(trained: TrainedEnsemble) -> tuple[Header, Arrays]:
         "embedding": trained.embedding.tag,
         **({"widths": list(trained.setting.widths)} if trained.setting.widths else {}),
     }
+    noise, noise_arrays = pack_noise(prior)
     arrays = {
         "prior_log_w": prior.log_w,
         "ratio": prior.noise,
         **_MAGNITUDE_PRIORS[type(prior.scale)].to_arrays(prior.scale),
         **_KIND_FORMATS[trained.embedding.tag].embedding_to_arrays(trained.embedding),
         **_outliers_to_arrays(trained.outliers),
+        **noise_arrays,
     }
-    return header, arrays
+    return {**header, **noise}, arrays
 
 
 def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEnsemble:
@@ -212,12 +215,15 @@ def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEns
     dictionary = tuple(kernel_from_json(plain) for plain in header["dictionary"])
     d = int(header["n_inputs"])
     scale = _MAGNITUDE_PRIORS[ConjugateMagnitude if "a0" in arrays else FixedMagnitude]
+    noise = unpack_noise(header, arrays)
     prior = Ensemble(
         NO_EXPERTS,
         arrays["prior_log_w"],
         scale.from_arrays(arrays),
         arrays["ratio"],
         float(setting.temper),
+        noise.field,
+        noise.varies,
     )
     _check_sizes(prior, dictionary)
     nothing = (np.zeros((0, d)), np.zeros(0), np.zeros(0))
@@ -242,7 +248,8 @@ def _check_sizes(prior: Ensemble, dictionary: tuple[Kernel, ...]) -> None:
     """ValueError where weights, noise, magnitudes and kernels are not of the same M experts."""
     M = (len(prior.log_w),)
     magnitude = _MAGNITUDE_PRIORS[type(prior.scale)].to_arrays(prior.scale)
-    shapes = {part.shape for part in (prior.log_w, prior.noise, *magnitude.values())}
+    varies = () if prior.varies is None else (prior.varies,)
+    shapes = {part.shape for part in (prior.log_w, prior.noise, *varies, *magnitude.values())}
     if shapes != {M} or (dictionary and (len(dictionary),) != M):
         raise ValueError(f"it has {M[0]} weights and {len(dictionary)} kernels of experts")
 

@@ -212,7 +212,8 @@ def _losses(view: QuantityView, beliefs: PosteriorCache, at: Sequence[int]) -> A
     if not held_out and not len(view.labels):  # all forgotten: nothing to judge by
         return np.zeros(len(at))
     now = beliefs.posterior(view)
-    picks = PseudoLabelPoints(now.points(at), *now.pool.predict(now.ens, at))
+    lam = None if now.ens.field is None else now.ens.noise_at(now.pool.inputs_at(at))
+    picks = PseudoLabelPoints(now.points(at), *now.pool.predict(now.ens, at), lam)
     errors = held_out_errors if held_out else left_out_errors
     return errors(now.ens, beliefs.validation(view), picks)
 

@@ -301,7 +301,10 @@ class PosteriorCache:
         pool, model = self._pool(view), self.model(view)
         kept, mu, v = pool.predict_kept(at)
         var = model.magnitude_[kept][:, None] * v
-        mean, sd = in_units(model.trained, model.scaling, mu, var, kept)
+        lam = None
+        if model.trained.warp.spread:  # else noise does not move the mean
+            lam = model.trained.noise_at(pool.inputs_at(np.asarray(at).tolist()))
+        mean, sd = in_units(model.trained, model.scaling, mu, var, kept, lam)
         return model.clip(mean), sd
 
     def has_pool(self, view: QuantityView) -> bool:

@@ -1,7 +1,7 @@
 """Measured rows that are worth a second label, for a goal with a set of rows.
 
 Noise may hide whether a measured row belongs to the set. With p its probability of belonging, v the
-variance of f there and rho = v / (v + noise) the share that one more label resolves, the
+variance of f and rho = v / (v + noise) the share that one more label of that row resolves, the
 probability afterwards is
 
     p' = Phi((z + sqrt(rho) xi) / sqrt(1 - rho))        z = Phi^-1(p), xi ~ N(0, 1)
@@ -44,15 +44,17 @@ def belief_at(posterior: PendingPosterior, at: Positions) -> Belief:
     ens, X = posterior.ens, posterior.pool.inputs_at(at.tolist())
     sig2 = ens.magnitude[held, None]
     noise = (sig2 * ens.noise[held, None])[:, 0]
+    varying = None if ens.field is None else sig2 * ens.noise_at(X)[held]
     known = (X, posterior.X, posterior.y, (0, len(posterior.y)))
     return Belief(
-        ens.w[held], mu, sig2 * v, noise, *known, units=posterior.units, dof=ens.scale.freedom[held]
-    )
+        ens.w[held], mu, sig2 * v, noise, *known, units=posterior.units,
+        dof=ens.scale.freedom[held], varying_noise=varying,
+    )  # fmt: skip
 
 
 def resolved(belief: Belief) -> tuple[Array, Array]:  # (N,), (N,)
     """The share of the variance of f that a label resolves, and the sd of f that it does."""
-    v, noise = gpm_var(belief), float(belief.w @ belief.noise / belief.w.sum())
+    v, noise = gpm_var(belief), belief.w @ belief.label_noise / belief.w.sum()  # (N,) or (1,)
     with np.errstate(invalid="ignore"):
         rho = np.where(v > 0.0, v / (v + noise), 0.0)
     return np.minimum(rho, MAX_RESOLVED_SHARE), np.sqrt(rho * v)

@@ -72,5 +72,6 @@ def validation_labels(model: Model, X: Array, y: Array, noise_var: Array) -> Val
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
     r = ens.experts.remainders(points)  # as good as noise of the labels
-    lam = ens.ratios(warp.variances(noise_var, scaled))
+    known = ens.known_noise(scale.inputs(X), warp.variances(noise_var, scaled))
+    lam = ens.ratios(known)
     return ValidationLabels(points, mu, v - r, warp.labels(scaled), lam + r)

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import NOISE_RATIO_GRID
+from weal.core.constants import MAX_EXPERTS, NOISE_RATIO_GRID
 from weal.core.extensions import model_selection
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.embeddings import EncodedFeatures
@@ -29,6 +29,7 @@ from weal.core.extensions.integrated_evidence import log_evidence_grid
 from weal.core.extensions.label_noise import expected_units, prior_variance_of_difference
 from weal.core.extensions.label_warp import IDENTITY_WARP, LabelWarp, fit_warp
 from weal.core.extensions.model_selection import ModelSelection
+from weal.core.extensions.noise_hypotheses import Labels
 from weal.core.extensions.outliers import decision, new_labels, prior
 from weal.core.extensions.outliers.prior import NO_OUTLIERS, OutlierReport
 from weal.core.hashing import least_hashes
@@ -37,10 +38,12 @@ from weal.core.paper import marginal_likelihood
 from weal.core.paper.ensemble import Ensemble, normalise
 from weal.core.paper.fixed_magnitude import FixedMagnitude
 from weal.core.paper.kernels import Kernel
+from weal.core.protocols import NoiseVariances
 from weal.core.scaling import location_scale
-from weal.model import expert_kind
+from weal.model import expert_kind, noise_selection
 from weal.model.checks import check_fixed, check_prior_weights
 from weal.model.expert_kind import SelectedPrior, _correlations, _embedding
+from weal.model.noise_selection import NoiseCase
 from weal.model.parameters import (
     ModelParameters,
     columns_of_inputs,
@@ -97,6 +100,8 @@ class ExpertSelection:
     warp: LabelWarp  # of the labels that they see
     unit: Array  # (M,)  that the noise of labels is measured by (`core.extensions.label_noise`)
     outliers: OutlierReport = NO_OUTLIERS  # of the labels that they were picked for
+    field: NoiseVariances | None = None  # varying noise; None: noise is even
+    varies: Array | None = None  # (M,)  1 for experts with that noise, else 0
 
 
 def select(
@@ -121,7 +126,10 @@ def select(
     variance = _variance(z)
     best = _select_models(setting, X[rows], z[rows], noise[rows], variance)
     best = _refit_selection(setting, best, X, z, noise, variance)
-    return _to_selection(best, variance, warp, NO_OUTLIERS)
+    selected = _to_selection(best, variance, warp, NO_OUTLIERS)
+    none_wrong = OutlierReport(np.zeros(len(y)), np.zeros(len(y), dtype=np.bool_))
+    labels = (X, z, noise)
+    return _with_varying_noise(setting, selected, best, labels, np.ones(len(y)), none_wrong)
 
 
 def _units_before(setting: ModelParameters, found: tuple[Kernel, ...], X: Array) -> Array:
@@ -164,7 +172,8 @@ def select_with_outliers(
         if outliers.prior.s:
             outliers = replace(outliers, prior=prior.outlier_prior(z[kept]))
     best = _refit_selection(setting, best, X[kept], z[kept], noise[kept], variance)
-    return _to_selection(best, variance, after, outliers)
+    found = _to_selection(best, variance, after, outliers)
+    return _with_varying_noise(setting, found, best, (X, z, noise), sure, outliers)
 
 
 def _find_outliers(
@@ -212,7 +221,7 @@ def _refit_selection(
     variance: float,
 ) -> ModelSelection:
     """The selection with lengthscales fitted to more of the labels, where there are many."""
-    fitted_to = min(REFINED_LABELS, len(z) // 2)
+    fitted_to = _refit_labels(len(z))
     if fitted_to <= EVIDENCE_LABELS:
         return best
     more = evidence_rows(X, z, noise, most=fitted_to)
@@ -222,10 +231,19 @@ def _refit_selection(
     return model_selection.refit_selection(best, *known, most, setting.temper, widths)
 
 
+def _refit_labels(t: int) -> int:
+    """Number of labels that lengthscales are fitted to, of t: at least EVIDENCE_LABELS."""
+    return max(EVIDENCE_LABELS, min(REFINED_LABELS, t // 2))
+
+
 def _select_models(
-    setting: ModelParameters, X: Array, z: Array, noise: Array, variance: float
-) -> ModelSelection:
+    setting: ModelParameters, X: Array, z: Array, noise: Array, variance: float,
+    coarse: bool = False,
+) -> ModelSelection:  # fmt: skip
+    """The selection of experts; a coarse one uses every second kernel and noise ratio."""
     found, ratios = kernels_of(setting, X.shape[1]), tuple(setting.noise_ratios)
+    if coarse:
+        found, ratios = found[::2], ratios[::2]
     known = (X, z / np.sqrt(variance), noise / variance)
     additive = setting.approximation != "features"  # anova has none
     return model_selection.select_models(
@@ -244,6 +262,41 @@ def _to_selection(
 ) -> ExpertSelection:
     log_w, unit = normalise(best.log_prior), variance * best.unit
     return ExpertSelection(best.kernels, best.noise, log_w, variance, warp, unit, outliers)
+
+
+def _with_varying_noise(
+    setting: ModelParameters, found: ExpertSelection, best: ModelSelection,
+    labels: tuple[Array, Array, Array], sure: Array, outliers: OutlierReport,
+) -> ExpertSelection:  # fmt: skip
+    """The selection, with experts of varying noise beside those of even noise if that is likely.
+
+    `labels` are inputs, warped labels and their noise variances.
+    """
+    (X, z, noise), variance = labels, found.variance
+    if setting.is_of_0_2 or not noise_selection.may_vary(z[~outliers.wrong]):
+        return found
+    in_units = Labels(X, z / np.sqrt(variance), noise / variance)
+
+    def select_again(noisy: Labels) -> tuple[ModelSelection, Any]:
+        rows, more = evidence_rows(*noisy), _refit_labels(len(noisy.y))
+        again = _select_models(setting, *noisy.at(rows), 1.0, coarse=True)
+        if more <= EVIDENCE_LABELS:
+            return again, rows
+        return _refit_selection(setting, again, *noisy, 1.0), evidence_rows(*noisy, most=more)
+
+    weighed = noise_selection.weigh(
+        best, NoiseCase.of(in_units, outliers, variance, sure), select_again,
+        lambda some, most: np.arange(len(some.y))[evidence_rows(*some, most=most)],
+        setting.temper, min(MAX_EXPERTS, expert_kind.most_experts(len(z))),
+    )  # fmt: skip
+    if weighed is None:
+        return found
+    both, report = weighed
+    return ExpertSelection(
+        both.kernels, both.noise, normalise(both.log_prior), variance, found.warp,
+        variance * both.unit, report if len(found.outliers) else NO_OUTLIERS,
+        both.field.scaled(variance), both.varies,
+    )  # fmt: skip
 
 
 def select_warp(setting: ModelParameters, X: Array, y: Array, noise_var: Array) -> LabelWarp:
@@ -322,7 +375,10 @@ def select_models(
     embedding = _embedding(setting, selection.dictionary, selection.noise, X, seed)
     experts = embedding.prior_experts(selection.dictionary, d, M)
     scale = ConjugateMagnitude.prior(M, selection.variance, selection.unit)
-    ensemble = Ensemble(experts, selection.log_w, scale, selection.noise, setting.temper)
+    ensemble = Ensemble(
+        experts, selection.log_w, scale, selection.noise, setting.temper, selection.field,
+        selection.varies,
+    )  # fmt: skip
     return SelectedPrior(
         selection.dictionary, embedding, ensemble, selection.warp, selection.outliers
     )

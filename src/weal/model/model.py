@@ -32,16 +32,27 @@ EXACT_ROWS = 5000  # rows of a table whose intervals are solved to the last bit,
 
 def mean_sd(trained: TrainedEnsemble, scale: Scaling, X: Array) -> tuple[Array, Array]:
     """Mean and sd (N,) of f."""
-    parts = [in_units(trained, scale, mu, var) for _, mu, var in trained.beliefs(X)]
+    parts = [
+        in_units(trained, scale, mu, var, lam=trained.noise_at(X[rows]))
+        for rows, mu, var in trained.beliefs(X)
+    ]
     mean, sd = np.concatenate(parts, axis=1)
     return mean, sd
 
 
 def in_units(
-    trained: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, kept: Index = slice(None)
+    trained: TrainedEnsemble,
+    scale: Scaling,
+    mu: Array,
+    var: Array,
+    kept: Index = slice(None),
+    lam: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Mean and sd (N,) of f in the user's units, from its moments (H, N) under some experts."""
-    mean, var = moments(trained.ensemble, trained.warp, mu, var, kept)
+    """Mean and sd (N,) of f in the user's units, from its moments (H, N) under some experts.
+
+    `lam` are noise ratios (M, N) of labels there, where noise varies: they move warped means.
+    """
+    mean, var = moments(trained.ensemble, trained.warp, mu, var, kept, lam)
     with np.errstate(over="ignore"):
         return scale.means(mean), scale.y_sd * np.sqrt(var)
 
@@ -49,27 +60,36 @@ def in_units(
 def log_density(trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array) -> Array:
     """Log density (N,) of labels y (N,), noise included."""
     parts = [
-        log_density_in_units(trained, scale, mu, var, y[rows])
+        log_density_in_units(trained, scale, mu, var, y[rows], trained.noise_at(X[rows]))
         for rows, mu, var in trained.beliefs(X)
     ]
     return np.concatenate(parts)
 
 
 def log_density_in_units(
-    trained: TrainedEnsemble, scale: Scaling, mu: Array, var: Array, y: Array
+    trained: TrainedEnsemble,
+    scale: Scaling,
+    mu: Array,
+    var: Array,
+    y: Array,
+    lam: Array | None = None,
 ) -> Array:
-    """Log density (N,) of labels y (N,), from moments (M, N) of f under each expert."""
+    """Log density (N,) of labels y (N,), from moments (M, N) of f under each expert.
+
+    `lam` are noise ratios (M, N) of these labels, where noise varies.
+    """
     scaled = scale.labels(y)
-    log_p = ensemble.log_density(trained.ensemble, mu, var, trained.warp.labels(scaled))
+    log_p = ensemble.log_density(trained.ensemble, mu, var, trained.warp.labels(scaled), lam)
     return log_p + trained.warp.log_slope(scaled) - float(np.log(scale.y_sd))
 
 
 def quantiles(trained: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) -> Array:
     """Quantiles (levels, N) of a label, noise included."""
-    parts = [
-        [ensemble.quantile(trained.ensemble, mu, var, level) for level in levels.tolist()]
-        for _, mu, var in trained.beliefs(X)
-    ]
+    parts = []
+    for rows, mu, var in trained.beliefs(X):
+        known = (trained.ensemble, mu, var)
+        lam = trained.noise_at(X[rows])
+        parts.append([ensemble.quantile(*known, level, lam) for level in levels.tolist()])
     return scale.means(trained.warp.unwarp(np.concatenate(parts, axis=1)))
 
 
@@ -82,19 +102,22 @@ def summary(
     1e-8 of the sd of a label (`core.extensions.mixture_quantiles`); of fewer, to the last bit.
     """
     levels, parts = 0.5 + 0.5 * level * np.array([-1.0, 1.0]), []
-    for _, mu, var in trained.beliefs(X):
-        ends = _ends(trained, mu, var, levels, len(X) if of is None else of)
-        parts.append([*in_units(trained, scale, mu, var), *scale.means(trained.warp.unwarp(ends))])
+    for rows, mu, var in trained.beliefs(X):
+        lam = trained.noise_at(X[rows])
+        ends = _ends(trained, mu, var, levels, len(X) if of is None else of, lam)
+        means = in_units(trained, scale, mu, var, lam=lam)
+        parts.append([*means, *scale.means(trained.warp.unwarp(ends))])
     return np.concatenate(parts, axis=1)
 
 
 def _ends(
-    trained: TrainedEnsemble, mu: Array, var: Array, levels: Array, of: int
+    trained: TrainedEnsemble, mu: Array, var: Array, levels: Array, of: int, lam: Array | None
 ) -> Array:  # (2, N)
     """Quantiles of warped labels."""
+    known = (trained.ensemble, mu, var)
     if of > EXACT_ROWS:
-        return mixture_quantiles.quantiles(trained.ensemble, mu, var, levels)
-    return np.stack([ensemble.quantile(trained.ensemble, mu, var, one) for one in levels.tolist()])
+        return mixture_quantiles.quantiles(*known, levels, lam)
+    return np.stack([ensemble.quantile(*known, one, lam) for one in levels.tolist()])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

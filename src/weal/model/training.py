@@ -113,6 +113,10 @@ class TrainedEnsemble:
         width = self.embedding.width(self.ensemble.experts)
         return random_features.blocks(N, 2 * 8 * len(self.ensemble.log_w) * width)
 
+    def noise_at(self, X: Array) -> Array | None:  # (N, d) -> (M, N)
+        """Noise ratios of labels at X, where noise varies; None: noise is even."""
+        return None if self.ensemble.field is None else self.ensemble.noise_at(X)
+
     def beliefs(self, X: Array) -> Iterator[tuple[slice, Array, Array]]:
         """Means and variances (M, n) of f under each expert, one block of X (N, d) at a time."""
         for rows in self.blocks(len(X)):
@@ -181,7 +185,8 @@ def _add_labels(trained: TrainedEnsemble, X: Array, y: Array, noise_var: Array) 
     )
     for rows in trained.blocks(len(X)):
         points = trained.embedding.points(state.experts, X[rows])
-        state = ensemble.update_many(state, points, z[rows], noise[rows])
+        known = state.known_noise(X[rows], noise[rows])
+        state = ensemble.update_many(state, points, z[rows], known)
     X, y, noise_var = _concat_labels(trained, X, y, noise_var)
     return replace(trained, X=X, y=y, noise_var=noise_var, ensemble=state)
 
@@ -196,7 +201,8 @@ def outlier_log_odds_since_selection(
     base = trained.ensemble if trained.base is None else trained.base
     mu, v = base.experts.predict(trained.embedding.points(base.experts, X))
     z, noise = trained.warp.labels(y), trained.warp.variances(noise_var, y)
-    return new_labels.log_odds_threshold(base, trained.outliers.prior, mu, v, z, noise)
+    known = base.known_noise(X, noise)
+    return new_labels.log_odds_threshold(base, trained.outliers.prior, mu, v, z, known)
 
 
 def inflated_noise(
@@ -244,7 +250,9 @@ def begin(
 def step(trained: TrainedEnsemble, x: Array, y: float, noise_var: float) -> StepOfKind:
     """The update of the experts by the label y of x (d,) (`core.protocols.Step`)."""
     point = trained.embedding.points(trained.ensemble.experts, x[None])
-    return ensemble.step(trained.ensemble, point, *trained.warp.one(y, noise_var))
+    label, noise = trained.warp.one(y, noise_var)
+    known = trained.ensemble.known_noise(x[None], np.array([noise]))
+    return ensemble.step(trained.ensemble, point, label, known)
 
 
 def advance(
@@ -303,8 +311,9 @@ def selection_labels(trained: TrainedEnsemble) -> ExpertSelection:
     prior, scale = trained.prior, trained.prior.scale
     variance = float(scale.variance[0])
     return ExpertSelection(
-        trained.dictionary, prior.noise, prior.log_w, variance, trained.warp, scale.unit
-    )
+        trained.dictionary, prior.noise, prior.log_w, variance, trained.warp, scale.unit,
+        field=prior.field, varies=prior.varies,
+    )  # fmt: skip
 
 
 def _concat_labels(

@@ -104,8 +104,17 @@ def fit_warp(y: Array, least: float = LEAST_SPREAD) -> LabelWarp:
 
 
 def moments(
-    ens: Ensemble, warp: LabelWarp, mu: Array, var: Array, kept: Index = slice(None)
+    ens: Ensemble,
+    warp: LabelWarp,
+    mu: Array,
+    var: Array,
+    kept: Index = slice(None),
+    lam: Array | None = None,
 ) -> tuple[Array, Array]:
-    """Mean and variance (N,) of unwarped f, from means and variances (H, N) of the kept experts."""
-    noise = (ens.magnitude * ens.noise)[kept]
-    return mixture(ens.w[kept], *warp.moments(mu, var, noise[:, None]))
+    """Mean and variance (N,) of unwarped f, from means and variances (H, N) of the kept experts.
+
+    `lam` are noise ratios (M, N) of labels there, where noise varies (`Ensemble.noise_at`).
+    """
+    ratios = ens.noise[:, None] if lam is None else lam
+    noise = (ens.magnitude[:, None] * ratios)[kept]
+    return mixture(ens.w[kept], *warp.moments(mu, var, noise))

@@ -83,7 +83,7 @@ def left_out(
     `noise_var` (t,) has known noise variances. Of some of the labels, all
     others count, where `which` has their positions.
     """
-    lam = np.maximum(ens.ratios(noise_var), LEAST_RATIO)
+    lam = np.maximum(ens.ratios(ens.known_noise(X, noise_var)), LEAST_RATIO)
     if len(y) <= ROOT_LABELS or ens.experts.label_factor(0) is not None:
         pairs = [_by_factor(ens, embedding, m, X, y, lam[m], which) for m in range(len(lam))]
         a, A_ii = (np.stack(part) for part in zip(*pairs, strict=True))

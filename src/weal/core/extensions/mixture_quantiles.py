@@ -77,12 +77,17 @@ def _height(nu: float) -> float:
     return float(np.exp(log))
 
 
-def quantiles(ens: Ensemble, mu: Array, var: Array, levels: Array) -> Array:  # (levels, N)
-    """Quantiles (levels, N) of labels, given means and variances (M, N) of `predict`."""
+def quantiles(
+    ens: Ensemble, mu: Array, var: Array, levels: Array, lam: Array | None = None
+) -> Array:  # (levels, N)
+    """Quantiles (levels, N) of labels, given means and variances (M, N) of `predict`.
+
+    `lam` are noise ratios (M, N) of labels there, where noise varies (`Ensemble.noise_at`).
+    """
     nu = np.unique(ens.scale.freedom)
     if len(nu) > 1 or nu[0] < FEWEST_FREEDOM:
-        return np.stack([quantile(ens, mu, var, level) for level in levels.tolist()])
-    spread = label_spread(ens, var)
+        return np.stack([quantile(ens, mu, var, level, lam) for level in levels.tolist()])
+    spread = label_spread(ens, var, lam)
     known, width = table(float(nu[0])), ens.scale.width(spread)
     found = np.empty((len(levels), mu.shape[1]))
     for n, level in enumerate(levels.tolist()):

@@ -61,7 +61,7 @@ def mvr(belief: Belief) -> Array:
         raise ValueError("mvr needs a target_belief; mark a function with needs_targets")
     which = belief.target_belief.which
     w = belief.w[which]
-    s = np.maximum(belief.var[which] + belief.noise[which][:, None], VAR_FLOOR)
+    s = np.maximum(belief.var[which] + belief.label_noise[which], VAR_FLOOR)
     return expected_variance_reduction(w / w.sum(), belief.mu[which], s, belief.target_belief)
 
 
@@ -81,7 +81,7 @@ def mvr_var_igs(belief: Belief) -> Array:
 def bald(belief: Belief) -> Array:
     """Information of the label about f and about the experts; never negative."""
     w, mu, var = non_negligible(belief)
-    noise = np.maximum(belief.noise[belief.w >= NEGLIGIBLE_WEIGHT], VAR_FLOOR)[:, None]
+    noise = np.maximum(belief.label_noise[belief.w >= NEGLIGIBLE_WEIGHT], VAR_FLOOR)
     about_f = 0.5 * np.log1p(var / noise)  # (M, N)
     return w @ (about_f + _divergences(w, mu, np.sqrt(var + noise)))
 

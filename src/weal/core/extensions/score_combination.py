@@ -48,7 +48,8 @@ def uncertainty_in_noise(belief: Belief, label_noise: float = 0.0) -> float:
 
     `label_noise` is the sd of noise that every label states, in the units of `belief.mu`.
     """
-    noise_var = float(belief.w @ belief.noise / belief.w.sum()) + label_noise**2
+    noise = float((belief.w @ belief.label_noise).mean() / belief.w.sum())
+    noise_var = noise + label_noise**2
     return float(np.sqrt(gpm_var(belief)).mean() / np.sqrt(noise_var + MIN_NOISE_SD**2))
 
 

@@ -66,6 +66,13 @@ class Belief:
     units: "tuple[LabelUnits, ...]" = ()
     dof: Array | None = None  # (M,)  of the Student-t that f has; None: f is normal
     present: NDArray[np.bool_] | None = None  # (N,)  rows that the pool still has; None: all
+    # (M, N)  variances of a label's noise at each candidate; None: `noise`, the same everywhere
+    varying_noise: Array | None = None
+
+    @property
+    def label_noise(self) -> Array:  # (M, N) or (M, 1)
+        """Variances of the noise of a label at each candidate; (M, 1) if the same everywhere."""
+        return self.noise[:, None] if self.varying_noise is None else self.varying_noise
 
     @property
     def mean(self) -> Array:  # (N,)

@@ -69,12 +69,14 @@ class PseudoLabelPoints:
     points: Points
     mu: Array  # (M, K)
     v: Array  # (M, K)
+    lam: Array | None = None  # (M, K)  noise ratios of labels there; None: even noise
 
 
 def pseudo_labels(ens: Ensemble, picks: PseudoLabelPoints) -> tuple[Array, Array, Array]:
     """Innovations e, their variances s and log weights w' (M, K) of the pseudo labels."""
     y = ens.w @ picks.mu  # [1, eq:pseudo_k, alg:2 line 7]
-    e, s = innovation(y, picks.mu, picks.v, ens.noise[:, None])
+    lam = ens.noise[:, None] if picks.lam is None else picks.lam
+    e, s = innovation(y, picks.mu, picks.v, lam)
     log_w = ens.log_w[:, None] + ens.temper * ens.scale.log_density(e, s)
     return e, s, normalise_over_experts(log_w)  # [1, eq:EGP_parameter_k, alg:2 line 8]
 

@@ -24,9 +24,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, Index
 from weal.core.paper.fixed_magnitude import innovation
-from weal.core.protocols import Experts, Magnitude, Points, StepOfKind
+from weal.core.protocols import (
+    Experts,
+    ExpertsOfKind,
+    Magnitude,
+    NoiseVariances,
+    Points,
+    StepOfKind,
+)
 
 QUANTILE_RTOL = 1e-12  # a step, relative to the label and to the bounds, after which none follows
 BISECTIONS = 60  # of the interval between the components' quantiles
@@ -41,6 +48,8 @@ class Ensemble:
     scale: Magnitude  # what is known of sig2, in squared scaled-label units
     noise: Array  # (M,)  lam, noise variance / magnitude
     temper: float = 1.0  # power of the densities that the weights are multiplied by
+    field: NoiseVariances | None = None  # varying noise of labels; None: noise is even
+    varies: Array | None = None  # (M,)  1 for experts whose labels have that noise, else 0
 
     @property
     def w(self) -> Array:  # (M,)
@@ -52,9 +61,36 @@ class Ensemble:
         """Expected sig2 of each expert."""
         return self.scale.variance
 
-    def ratios(self, noise_var: Array) -> Array:  # (N,) -> (M, N)
-        """Noise ratios (M, N) of labels with known noise variances noise_var (N,)."""
+    def ratios(self, noise_var: Array) -> Array:  # (N,) or (M, N) -> (M, N)
+        """Noise ratios (M, N) of labels with known noise variances, for all experts or for each."""
         return self.noise[:, None] + noise_var / self.scale.unit[:, None]
+
+    def known_noise(self, X: Array, noise_var: Array) -> Array:  # (N, d), (N,) -> (N,) or (M, N)
+        """Noise variances of labels at X that state noise_var: those of the field are added."""
+        if self.field is None or self.varies is None:
+            return noise_var
+        return noise_var + self.varies[:, None] * self.field.variances(X)
+
+    def noise_at(self, X: Array, varying: Array | None = None) -> Array:
+        """Noise ratios (M, N) of labels at X (N, d) that state no noise; (M, 1) if noise is even.
+
+        `varying` (N,) are the variances of the field there, where they are computed already.
+        """
+        if self.field is None or self.varies is None:
+            return self.noise[:, None]
+        more = self.field.variances(X) if varying is None else varying
+        return self.ratios(self.varies[:, None] * more)
+
+    def take(self, which: Index) -> "Ensemble":
+        """Some of the experts, with the weights that they have among all."""
+        experts: ExpertsOfKind = self.experts
+        return replace(self.take_prior(which), experts=experts.take(which))
+
+    def take_prior(self, which: Index) -> "Ensemble":
+        """Weights, magnitudes and noise of some of the experts; the experts themselves stay all."""
+        varies = None if self.varies is None else self.varies[which]
+        log_w, noise = self.log_w[which], self.noise[which]
+        return replace(self, log_w=log_w, scale=self.scale.take(which), noise=noise, varies=varies)
 
 
 def normalise(log_w: Array) -> Array:
@@ -64,9 +100,12 @@ def normalise(log_w: Array) -> Array:
     return normalised
 
 
-def step(ens: Ensemble, point: Points, y: float, noise_var: float = 0.0) -> StepOfKind:
-    """The update of the experts by the label y of one point, with known noise variance."""
-    return ens.experts.step(point, y, ens.ratios(np.array([noise_var]))[:, 0])
+def step(ens: Ensemble, point: Points, y: float, noise_var: float | Array = 0.0) -> StepOfKind:
+    """The update of the experts by the label y of one point, with known noise variance.
+
+    The variance is one for all experts, or (M, 1), one for each.
+    """
+    return ens.experts.step(point, y, ens.ratios(np.atleast_1d(noise_var))[:, 0])
 
 
 def advance(ens: Ensemble, told: StepOfKind) -> Ensemble:
@@ -80,7 +119,10 @@ def update(ens: Ensemble, point: Points, y: float, noise_var: float = 0.0) -> En
 
 
 def update_many(ens: Ensemble, points: Points, y: Array, noise_var: Array) -> Ensemble:
-    """The ensemble after the labels y (N,) of the points, with known noise variances (N,)."""
+    """The ensemble after the labels y (N,) of the points, with known noise variances.
+
+    Variances are (N,), or (M, N), those of each expert.
+    """
     # [1, alg:1 line 3, alg:2 line 4]
     return _after(ens, *ens.experts.absorb(points, y, ens.ratios(noise_var)))
 
@@ -104,31 +146,39 @@ def mixture(w: Array, mu: Array, var: Array) -> tuple[Array, Array]:
     return mean, w @ (var + (mu - mean) ** 2)  # [1, eq:var-GPM]
 
 
-def _innovation_of_new(ens: Ensemble, mu: Array, var: Array, y: Array) -> tuple[Array, Array]:
-    """Innovations e and variances s (M, N) of new labels y (N,), from means and variances of f."""
+def _innovation_of_new(
+    ens: Ensemble, mu: Array, var: Array, y: Array, lam: Array | None
+) -> tuple[Array, Array]:
+    """Innovations e and variances s (M, N) of new labels y (N,), from means and variances of f.
+
+    `lam` are the noise ratios (M, N) of these labels (`Ensemble.noise_at`); None: even noise.
+    """
     v = var / ens.magnitude[:, None]
-    return innovation(y, mu, v, ens.noise[:, None])
+    return innovation(y, mu, v, ens.noise[:, None] if lam is None else lam)
 
 
-def label_spread(ens: Ensemble, var: Array) -> Array:
+def label_spread(ens: Ensemble, var: Array, lam: Array | None = None) -> Array:
     """Variances s (M, N) of a new label, from the variances (M, N) of f."""
-    return _innovation_of_new(ens, np.zeros_like(var), var, np.zeros(var.shape[1]))[1]
+    return _innovation_of_new(ens, np.zeros_like(var), var, np.zeros(var.shape[1]), lam)[1]
 
 
-def log_density(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
-    """Log predictive density (N,) of labels y (N,), from means and variances (M, N) of f."""
-    log_p = ens.scale.log_density(*_innovation_of_new(ens, mu, var, y))
+def log_density(ens: Ensemble, mu: Array, var: Array, y: Array, lam: Array | None = None) -> Array:
+    """Log predictive density (N,) of labels y (N,), from means and variances (M, N) of f.
+
+    `lam` are their noise ratios (M, N), where noise varies (`Ensemble.noise_at`).
+    """
+    log_p = ens.scale.log_density(*_innovation_of_new(ens, mu, var, y, lam))
     parts = ens.log_w[:, None] + log_p  # (M, N) [1, eq:EGP_post]
     largest = parts.max(axis=0)
     return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
 
 
-def quantile(ens: Ensemble, mu: Array, var: Array, level: float) -> Array:
+def quantile(ens: Ensemble, mu: Array, var: Array, level: float, lam: Array | None = None) -> Array:
     """Quantiles (N,) of a label at this level, from means and variances (M, N) of f."""
     return solve_quantile(
-        lambda y: cdf(ens, mu, var, y),
-        lambda y: log_density(ens, mu, var, y),
-        mu + ens.scale.quantile(level, label_spread(ens, var)),
+        lambda y: cdf(ens, mu, var, y, lam),
+        lambda y: log_density(ens, mu, var, y, lam),
+        mu + ens.scale.quantile(level, label_spread(ens, var, lam)),
         level,
     )
 
@@ -157,6 +207,6 @@ def solve_quantile(
     return np.asarray(y)
 
 
-def cdf(ens: Ensemble, mu: Array, var: Array, y: Array) -> Array:
+def cdf(ens: Ensemble, mu: Array, var: Array, y: Array, lam: Array | None = None) -> Array:
     """Probability (N,) of labels below y (N,), from means and variances (M, N) of f."""
-    return ens.w @ ens.scale.cdf(*_innovation_of_new(ens, mu, var, y))
+    return ens.w @ ens.scale.cdf(*_innovation_of_new(ens, mu, var, y, lam))

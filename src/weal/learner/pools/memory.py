@@ -109,6 +109,7 @@ class MemoryPool:
         single = U >= MIN_FLOAT32_CANDIDATES and reference is None and not self.exact
         self.dtype = np.float32 if single else np.float64
         self.reference = None if reference is None else embedding.reference(ens.experts, reference)
+        self.varying_noise: Array | None = None
         self.groups: list[ExpertGroup] = []
         self.cached = True
         self.deferred = DeferredSteps(U)  # labels that some candidates have not followed yet
@@ -158,7 +159,8 @@ class MemoryPool:
 
     def _experts_to_keep(self, ens: Ensemble) -> NDArray[np.intp]:
         """The experts to keep (`core.extensions.expert_pruning`), by moments of some candidates."""
-        sig2, lam, some = ens.magnitude[:, None], ens.noise[:, None], self.some
+        sig2, some = ens.magnitude[:, None], self.some
+        lam = ens.noise_at(self.X[some])
         mu, v = self.mu[:, some], self.v[:, some]
         q = None if self.q is None else self.q[:, some]
         known = np.isin(np.arange(len(ens.log_w)), self.members)
@@ -249,7 +251,8 @@ class MemoryPool:
         kept = self.members
         which: Index = slice(None) if len(kept) == len(self.mu) else kept
         q = None if self.q is None else self.q[which]
-        belief = belief_of(asked, which, self.mu[which], self.v[which], q, self.X)
+        moments = (self.mu[which], self.v[which], q)
+        belief = belief_of(asked, which, *moments, self.X, self._varying_noise(asked.ens))
         return score(asked, kept, belief, partial(self._points_of, asked.ens), current)
 
     def _candidates_to_score(self, asked: ScorePass) -> NDArray[np.bool_] | None:
@@ -265,7 +268,9 @@ class MemoryPool:
 
         def exact(at: NDArray[np.intp]) -> Array:
             kept, mu, v = self.predict_kept(at)
-            found = gpm_var(belief_of(asked, kept, mu, v, None, self.X[at]))
+            noise = self._varying_noise(asked.ens)
+            noise = None if noise is None else noise[at]
+            found = gpm_var(belief_of(asked, kept, mu, v, None, self.X[at], noise))
             return found if asked.cost is None else found / asked.cost[at]
 
         find_largest(bounds, asked.free, SHORTLIST_CANDIDATES // 2, exact)
@@ -277,6 +282,12 @@ class MemoryPool:
             experts: ExpertsOfKind = ens.experts.take(members)
             return self.embedding.take(members).pool_points(experts, self.X[at])
         return points_of(self.groups, members, at)
+
+    def _varying_noise(self, ens: Ensemble) -> Array | None:  # (U,)
+        """Noise variances of the field at all candidates, computed once."""
+        if ens.field is not None and self.varying_noise is None:
+            self.varying_noise = ens.field.variances(self.X)
+        return self.varying_noise
 
     def recompute(self, ens: Ensemble) -> "MemoryPool":
         """The pool of the same experts after other labels, computed from scratch."""

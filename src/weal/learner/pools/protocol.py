@@ -179,12 +179,14 @@ def with_pseudo_labels(
     """
     ens, pool = posterior.ens, posterior.pool
     if len(at) >= MIN_PENDING_FOR_JOINT_UPDATE:
-        points, lam = posterior.points(at), ens.ratios(np.full(len(y), noise**2))
+        known = ens.known_noise(pool.inputs_at(at), np.full(len(y), noise**2))
+        points, lam = posterior.points(at), ens.ratios(known)
         ens = replace(ens, experts=ens.experts.absorb(points, y, lam)[0])
         posterior = replace(posterior, ens=ens, pool=pool.recompute(ens))
     else:
         for n, label in zip(at, y.tolist(), strict=True):
-            told = ensemble.step(ens, posterior.points([n]), label, noise**2)
+            known = ens.known_noise(pool.inputs_at([n]), np.array([noise**2]))
+            told = ensemble.step(ens, posterior.points([n]), label, known)
             after = replace(ens, experts=ens.experts.condition(told))
             pool.follow(ens, told, after)
             ens = after

@@ -170,17 +170,22 @@ def _per_cost(asked: ScorePass, scores: Array) -> Array:  # (K, U) -> (K, U)
 
 
 def belief_of(
-    asked: ScorePass, which: Any, mu: Array, v: Array, q: Array | None, X: Array
-) -> Belief:
-    """The belief that the functions of a pass get, in units of the labels."""
+    asked: ScorePass, which: Any, mu: Array, v: Array, q: Array | None, X: Array,
+    varying: Array | None = None,
+) -> Belief:  # fmt: skip
+    """The belief that the functions of a pass get, in units of the labels.
+
+    `varying` (N,) are noise variances at X, where they are computed already.
+    """
     ens = asked.ens
-    sig2, lam = ens.magnitude[which, None], ens.noise[which, None]
+    sig2, lam = ens.magnitude[which, None], ens.noise_at(X, varying)[which]
     reduction = None if q is None else sig2 * q / (v + lam)
-    noise = (sig2 * lam)[:, 0]
+    noise = (sig2 * ens.noise[which, None])[:, 0]
     known = (X, asked.X, asked.y, asked.key)
     return Belief(
         ens.w[which], mu, sig2 * v, noise, *known, reduction,
         units=asked.units, dof=ens.scale.freedom[which], present=asked.present,
+        varying_noise=None if ens.field is None else sig2 * lam,
     )  # fmt: skip
 
 
@@ -227,9 +232,10 @@ def _part(belief: Belief, rows: Any) -> Belief:
     target_belief = None if belief.target_belief is None else belief.target_belief.at(rows)
     mu, var = belief.mu[:, rows], belief.var[:, rows]
     present = None if belief.present is None else belief.present[rows]
+    noise = None if belief.varying_noise is None else belief.varying_noise[:, rows]
     return replace(
         belief, mu=mu, var=var, X=belief.X[rows], reduction=reduction, target_belief=target_belief,
-        present=present,
+        present=present, varying_noise=noise,
     )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ class ShardedPool:
     def _scoring(
         self, asked: ScorePass, members: NDArray[np.intp], reference: Reference | None
     ) -> ShardScoring:
-        ens = _take_experts(asked.ens, members)
+        ens = asked.ens.take(members)
         taken = np.flatnonzero(~asked.free).astype(np.int64)
         functions = {name: f for name, f in asked.functions.items() if not needs_targets(f)}
         few = replace(
@@ -194,7 +194,7 @@ class ShardedPool:
             np.unique(np.linspace(0, len(at) - 1, min(len(at), PRUNING_SAMPLE)).astype(np.intp))
         ]
         X = self.inputs_at(at)
-        sig2, lam = ens.magnitude[:, None], ens.noise[:, None]
+        sig2, lam = ens.magnitude[:, None], ens.noise_at(X)
 
         def moments(which: NDArray[np.intp]) -> tuple[Array, Array, Array | None]:
             experts: ExpertsOfKind = ens.experts.take(which)
@@ -230,15 +230,6 @@ def _hash(found: Any, value: Any) -> None:
             _hash(found, one)
     else:
         found.update(repr(value).encode())
-
-
-def _take_experts(ens: Ensemble, members: NDArray[np.intp]) -> Ensemble:
-    """Some of the experts, with the weights that they have among all."""
-    experts: ExpertsOfKind = ens.experts
-    return replace(
-        ens, experts=experts.take(members), scale=ens.scale.take(members),
-        log_w=ens.log_w[members], noise=ens.noise[members],
-    )  # fmt: skip
 
 
 def _refuse_whole(asked: ScorePass) -> None:

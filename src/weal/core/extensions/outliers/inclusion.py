@@ -138,13 +138,17 @@ def include_all(
     models: Sequence[tuple[Kernel, float, float]], log_prior: Array, X: Array, y: Array,
     noise_var: Array, wrong: Mask,
 ) -> InclusionState:  # fmt: skip
-    """The state under experts (kernel, noise ratio, unit) for labels y (t,) at X (t, d)."""
+    """The state under experts (kernel, noise ratio, unit) for labels y (t,) at X (t, d).
+
+    Noise variances are (t,), or (m, t), those of each expert.
+    """
     C, lam = np.empty((len(models), len(y), len(y))), np.empty((len(models), len(y)))
     known: dict[Kernel, Array] = {}
     for m, (kernel, ratio, unit) in enumerate(models):
         if kernel not in known:
             known = {kernel: correlation(kernel, X, X)}
-        lam[m] = np.maximum(ratio + noise_var / unit, LEAST_RATIO)
+        own = noise_var if noise_var.ndim == 1 else noise_var[m]
+        lam[m] = np.maximum(ratio + own / unit, LEAST_RATIO)
         C[m] = known[kernel] + np.diag(lam[m])
     return InclusionState.of(C, lam, y, log_prior, wrong)
 

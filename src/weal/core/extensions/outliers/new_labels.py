@@ -64,6 +64,8 @@ def log_odds_threshold(
 ) -> tuple[Array, Array]:
     """Outlier log odds (N,) of labels z (N,) given mu, v (M, N), and their residuals.
 
+    Noise variances are (N,), or (M, N), those of each expert (`Ensemble.known_noise`).
+
     v is in units of the magnitude; a residual is the label minus the mean of the mixture.
     """
     e, s = innovation(z, mu, v, np.maximum(ens.ratios(noise_var), LEAST_RATIO))

@@ -1,0 +1,229 @@
+"""Experts with even and with varying noise in one mixture (`varying_noise` tells the steps).
+
+Labels that were set aside as wrong take part in the test: a noisy region looks like a crowd of
+wrong labels to experts with even noise. Where varying noise makes such a label likelier right than
+wrong, it is included again, in the labels that both hypotheses are compared by.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+from weal.core.arrays import Array
+from weal.core.constants import MAX_EXPERTS, MIN_MODEL_POSTERIOR
+from weal.core.extensions.integrated_evidence import log_evidence_grid
+from weal.core.extensions.label_noise import prior_height
+from weal.core.extensions.model_selection import ModelSelection
+from weal.core.extensions.noise_field import LevelFunction, NoiseField, Residuals
+from weal.core.extensions.outliers.prior import Mask
+from weal.core.extensions.varying_noise import (
+    LEAST_VARIANCE,
+    MEDIAN_CHI2,
+    FieldFit,
+    LeftOut,
+    fit_field,
+    left_out_predictions,
+    level_function,
+    selected_ensemble,
+    standardised_squares,
+    test_field,
+)
+from weal.core.paper.ensemble import normalise
+from weal.core.paper.kernels import Kernel
+
+LOG_PRIOR_ODDS = float(np.log(0.2 / 0.8))  # of varying noise
+MIN_HYPOTHESIS_POSTERIOR = 0.01  # of varying or even noise, from which its experts are kept
+MIN_TESTED_WEIGHT = 0.02  # of experts whose residuals are tested
+
+
+class Labels(NamedTuple):
+    """Labels in units of their variance, with stated noise variances."""
+
+    X: Array  # (t, d)
+    y: Array  # (t,)
+    noise_var: Array  # (t,)
+
+    def at(self, rows: Any) -> "Labels":
+        """Some of the labels."""
+        return Labels(self.X[rows], self.y[rows], self.noise_var[rows])
+
+    def with_noise(self, field: NoiseField) -> "Labels":
+        """The labels with the noise of a field stated, too."""
+        return self._replace(noise_var=self.noise_var + field.variances(self.X))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseHypotheses:
+    """Selected experts, of which some have varying noise."""
+
+    kernels: tuple[Kernel, ...]  # H
+    noise: Array  # (H,)
+    unit: Array  # (H,)
+    log_prior: Array  # (H,)
+    varies: Array  # (H,)  1 where the noise of the field comes on top, else 0
+    field: NoiseField
+    right: Array  # (n,)  probabilities that the labels tested are right
+
+
+# Experts for labels with the noise of a field, and the labels that both hypotheses are compared by,
+# without that noise; given the probabilities (n,) that the labels tested are right.
+SelectAgain = Callable[[NoiseField, Array], tuple[ModelSelection, Labels]]
+
+
+def weigh_noise(
+    even: ModelSelection, labels: Labels, included: Mask, log_wrong: Array,
+    select_again: SelectAgain, temper: float = 1.0, most: int = MAX_EXPERTS,
+) -> NoiseHypotheses | None:  # fmt: skip
+    """The mixture of both hypotheses; None where noise is even.
+
+    `labels` (n) are tested; `included` (n,) masks those that selected the experts, `log_wrong` (n,)
+    is the log density of wrong labels times their odds.
+    """
+    found = _first_field(even, labels, included, log_wrong)
+    if found is None:
+        return None
+    varying, compared = select_again(found.field, found.right)
+    included = included | (found.right > 0.5)
+    refined, varying = _refine(varying, found.field, labels, included, log_wrong, compared)
+    even_p = _left_out(even, labels, labels, included).log_density(labels.y, labels.noise_var)
+    noisy = labels.with_noise(refined.field)
+    varying_p = _left_out(varying, labels, noisy, included).log_density(
+        labels.y, labels.noise_var + refined.others
+    )
+    log_p = [np.logaddexp(part, log_wrong) for part in (even_p, varying_p)]
+    probability = hypothesis_probability(log_p[1] - log_p[0])
+    if probability < MIN_HYPOTHESIS_POSTERIOR:
+        return None
+    return _merge(even, varying, refined, compared, probability, temper, most)
+
+
+def hypothesis_probability(gains: Array) -> float:
+    """Probability of varying noise, given gains (t,) of leave-one-out log density.
+
+    The sum of the gains is uncertain, as is what further labels would add: with its sd s it is a
+    normal, and the mean of the logistic function over that is expit(sum / sqrt(1 + pi s^2 / 8)).
+    """
+    total, variance = float(gains.sum()) + LOG_PRIOR_ODDS, len(gains) * float(gains.var())
+    return float(expit(total / np.sqrt(1.0 + np.pi * variance / 8.0)))
+
+
+def _first_field(
+    even: ModelSelection, labels: Labels, included: Mask, log_wrong: Array
+) -> FieldFit | None:
+    """The field by residuals of experts with even noise, where these speak for one."""
+    found, level = _predicted(even, labels, labels, included)
+    (mean, v), noise = found.moments, found.even_noise
+    e, s = labels.y - mean, np.maximum(v + noise + labels.noise_var, LEAST_VARIANCE)
+    test = test_field(labels.X, standardised_squares(e, s), level)
+    if test.log_odds + LOG_PRIOR_ODDS <= 0.0:
+        return None
+    residuals = Residuals(e * e, np.zeros(len(e)), np.log(s), log_wrong)
+    log_level = float(np.log(max(float(noise.mean()), LEAST_VARIANCE)))
+    return fit_field(labels.X, residuals, log_level, test.likeliest)
+
+
+def _refine(
+    varying: ModelSelection, field: NoiseField, labels: Labels, included: Mask, log_wrong: Array,
+    compared: Labels,
+) -> tuple[FieldFit, ModelSelection]:  # fmt: skip
+    """The field by residuals of experts with varying noise, and these experts with its units."""
+    found, level = _predicted(varying, labels, labels.with_noise(field), included)
+    mean, v = found.moments
+    e, known = labels.y - mean, v + labels.noise_var
+    usual = max(float(np.median(e * e)) / MEDIAN_CHI2, LEAST_VARIANCE)
+    test = test_field(labels.X, standardised_squares(e, known + usual), level)
+    log_level = float(np.log(usual))
+    residuals = Residuals(e * e, known, np.full(len(e), log_level), log_wrong)
+    fit = fit_field(labels.X, residuals, log_level, test.likeliest)
+    _, unit = evidences(varying, compared.with_noise(fit.field))
+    log_prior = varying.log_prior + prior_height(varying.unit) - prior_height(unit)
+    return fit, replace(varying, unit=unit, log_prior=log_prior)
+
+
+def _predicted(
+    selection: ModelSelection, labels: Labels, noisy: Labels, included: Mask
+) -> tuple[LeftOut, LevelFunction | None]:
+    """Leave-one-out predictions in the order of the labels, and the level of the experts."""
+    kept, others = np.flatnonzero(included), np.flatnonzero(~included)
+    train = noisy.at(kept)
+    ens = selected_ensemble(selection, *train)
+    weighty = np.flatnonzero(ens.w >= min(MIN_TESTED_WEIGHT, float(ens.w.max())))
+    ens = ens.take(weighty)
+    ens = replace(ens, log_w=normalise(ens.log_w))
+    found = left_out_predictions(ens, train, noisy.X[others])
+    level = level_function(ens, train.X)
+    if len(others):
+        found = found.take(np.argsort(np.append(kept, others), kind="stable"))
+        if level is not None:
+            alpha = np.zeros(len(labels.y))
+            alpha[kept] = level.alpha
+            level = replace(level, alpha=alpha)
+    return found, level
+
+
+def _left_out(selection: ModelSelection, labels: Labels, noisy: Labels, included: Mask) -> LeftOut:
+    """Leave-one-out predictions in the order of the labels."""
+    return _predicted(selection, labels, noisy, included)[0]
+
+
+def _merge(
+    even: ModelSelection, varying: ModelSelection, fit: FieldFit, compared: Labels,
+    probability: float, temper: float, most: int,
+) -> NoiseHypotheses:  # fmt: skip
+    """Both sets of experts, with log priors that give the hypotheses these probabilities."""
+    first, _ = evidences(even, compared)
+    second, _ = evidences(varying, compared.with_noise(fit.field))
+    kind = np.repeat([0, 1], [len(first), len(second)])
+    evidence = temper * np.append(first, second)
+    shares = np.array([1.0 - probability, probability])
+    shares[shares < MIN_HYPOTHESIS_POSTERIOR] = 0.0
+    log_prior = np.append(even.log_prior, varying.log_prior)
+    log_post = log_prior + evidence
+    with np.errstate(divide="ignore"):
+        log_post += (np.log(shares) - [logsumexp(log_post[kind == one]) for one in (0, 1)])[kind]
+    kernels = (*even.kernels, *varying.kernels)
+    best = _best(kernels, kind, log_post, most)
+    for one in (0, 1):  # those kept take over what the dropped ones of their hypothesis had
+        some = best[kind[best] == one]
+        if len(some):
+            log_post[some] += np.log(shares[one]) - logsumexp(log_post[some])
+    return NoiseHypotheses(
+        tuple(kernels[n] for n in best.tolist()),
+        np.append(even.noise, varying.noise)[best],
+        np.append(even.unit, varying.unit)[best],
+        (log_post - evidence)[best],
+        kind[best].astype(np.float64),
+        fit.field,
+        fit.right,
+    )
+
+
+def _best(
+    kernels: Sequence[Kernel], kind: NDArray[np.int_], log_post: Array, most: int
+) -> NDArray[np.intp]:
+    """Experts that are kept: the best of each class of kernels and hypothesis, then the others.
+
+    The best of a class is a safeguard: without the only expert with much noise, say, the others
+    may be certain of what is wrong.
+    """
+    order = np.argsort(-log_post, kind="stable")
+    order = order[log_post[order] >= np.log(MIN_MODEL_POSTERIOR)]
+    classes = [
+        (kind[n], kernels[n].family, isinstance(kernels[n].length_scale, tuple))
+        for n in order.tolist()
+    ]
+    first = np.array([one not in classes[:n] for n, one in enumerate(classes)])
+    leads = order[first]
+    rest = order[~first][: max(most - len(leads), 0)]
+    return np.concatenate([leads, rest])
+
+
+def evidences(found: ModelSelection, labels: Labels) -> tuple[Array, Array]:
+    """Log evidences of labels under each expert, and the units of their noise."""
+    experts = zip(found.kernels, found.noise.tolist(), strict=True)
+    each = [log_evidence_grid([kernel], [noise], *labels) for kernel, noise in experts]
+    return np.array([part[0][0, 0] for part in each]), np.array([part[1][0, 0] for part in each])

@@ -1,0 +1,152 @@
+"""Regions of noisy labels: boxes with one or two sides, averaged by their posterior probability.
+
+A box has inputs above or below a threshold, of one input or of two. Residuals over their expected
+sd, z_i, have one variance inside and another outside, each with an inverse-gamma prior, so that the
+evidence of n of them with the sum of squares Q is closed,
+
+    log Gamma(a + n/2) - log Gamma(a) + a log b - (a + n/2) log(b + Q/2)
+
+Half of the prior probability is on boxes of one side, half on those of two. The posterior of all
+boxes makes the membership of a point,
+
+    phi(x) = sum over boxes of P(box) 1[x in box]
+
+a number from 0 to 1, which is smooth where the labels leave the thresholds open. Squares are
+limited to MAX_SQUARE, so that no single label makes a region.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from weal.core.arrays import Array
+
+MAX_THRESHOLDS = 15  # of an input
+MAX_SIDE_INPUTS = 6  # inputs of boxes with two sides: those whose single sides are likeliest
+MIN_REGION_LABELS = 5  # inside and outside
+MAX_SQUARE = 9.0
+MAX_BOXES, MIN_BOX_SHARE = 64, 1e-3  # boxes that are kept, and their least posterior over the best
+PRIOR_SHAPE = 1.0  # a = b of the variances inside and outside
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoiseRegion:
+    """Weighted boxes."""
+
+    low: Array  # (B, d)  -inf: no bound
+    high: Array  # (B, d)
+    weight: Array  # (B,)  posterior probabilities, which sum to 1
+
+    def at(self, X: Array, centres: Array | None = None) -> Array:  # (N, d) -> (N,)
+        """Memberships phi of the rows of X."""
+        found = np.zeros(len(X))
+        for low, high, weight in zip(self.low, self.high, self.weight.tolist(), strict=True):
+            found += weight * ((low < X) & (high >= X)).all(axis=1)
+        return found
+
+
+class RegionSearch(NamedTuple):
+    """The posterior of all boxes."""
+
+    region: NoiseRegion
+    log_odds: float  # log evidence of all boxes minus that of no box
+    log_share: float  # log of the evidence of all boxes over that of the best
+
+
+class _Sides(NamedTuple):
+    """The two sides of every threshold of an input."""
+
+    bounds: Array  # (n, 3)  input, 1 if above and 0 if below, threshold
+    inside: Array  # (n, t)  labels on this side, as 1 and 0
+
+
+class _Boxes(NamedTuple):
+    """Boxes and their log evidence minus that of no box."""
+
+    bounds: Array  # (n, 2, 3)  of both sides; a box of one side has it twice
+    log_z: Array  # (n,)
+
+
+def find_region(X: Array, squares: Array) -> RegionSearch | None:
+    """The boxes for squared standardised residuals (t,) at X (t, d); None: too few labels."""
+    q = np.minimum(squares, MAX_SQUARE)
+    sides = [_sides(X, j) for j in range(X.shape[1])]
+    single = [_one_side(side, q) for side in sides]
+    best = [float(boxes.log_z.max(initial=-np.inf)) for boxes in single]
+    chosen = np.argsort([-height for height in best], kind="stable")[:MAX_SIDE_INPUTS].tolist()
+    double = [_two_sides(sides[j], sides[k], q) for j in chosen for k in chosen if j < k]
+    groups = [_concat(group) for group in (single, double) if group]
+    groups = [group for group in groups if len(group.log_z)]
+    if not groups:
+        return None
+    every = _concat(groups)
+    log_prior = np.concatenate(
+        [np.full(len(group.log_z), -np.log(len(groups) * len(group.log_z))) for group in groups]
+    )
+    return _average(every, every.log_z + log_prior, X.shape[1])
+
+
+def _average(every: _Boxes, log_post: Array, d: int) -> RegionSearch:
+    """The region of the likeliest boxes."""
+    total = float(logsumexp(log_post))
+    best = np.argsort(-log_post, kind="stable")[:MAX_BOXES]
+    best = best[log_post[best] >= log_post[best[0]] + np.log(MIN_BOX_SHARE)]
+    low, high = np.full((len(best), d), -np.inf), np.full((len(best), d), np.inf)
+    for n, box in enumerate(every.bounds[best].tolist()):
+        for j, above, threshold in box:
+            (low if above else high)[n, int(j)] = threshold
+    weight = np.exp(log_post[best] - logsumexp(log_post[best]))
+    return RegionSearch(NoiseRegion(low, high, weight), total, total - float(every.log_z.max()))
+
+
+def _sides(X: Array, j: int) -> _Sides:
+    """Thresholds of an input, halfway between its values."""
+    values = np.unique(X[:, j])
+    middles = 0.5 * (values[1:] + values[:-1])
+    if len(middles) > MAX_THRESHOLDS:
+        at = np.quantile(X[:, j], np.linspace(0.0, 1.0, MAX_THRESHOLDS + 2)[1:-1])
+        middles = middles[np.unique(np.searchsorted(middles, at).clip(0, len(middles) - 1))]
+    above = (X[:, j] > middles[:, None]).astype(np.float64)
+    is_above = np.repeat([1.0, 0.0], len(middles))
+    bounds = np.column_stack([np.full(2 * len(middles), float(j)), is_above, np.tile(middles, 2)])
+    return _Sides(bounds, np.concatenate([above, 1.0 - above]))
+
+
+def _one_side(side: _Sides, q: Array) -> _Boxes:
+    """Boxes of one side. The complement of a side is the same split: the side above stands."""
+    half = slice(0, len(side.bounds) // 2)
+    log_z = log_odds(side.inside[half].sum(axis=1), side.inside[half] @ q, q)
+    bounds = np.repeat(side.bounds[half, None], 2, axis=1)
+    return _Boxes(bounds[np.isfinite(log_z)], log_z[np.isfinite(log_z)])
+
+
+def _two_sides(a: _Sides, b: _Sides, q: Array) -> _Boxes:
+    """Boxes with a side of each of two inputs."""
+    n, Q = a.inside @ b.inside.T, (a.inside * q) @ b.inside.T
+    log_z = log_odds(n, Q, q)
+    i, k = np.nonzero(np.isfinite(log_z))
+    return _Boxes(np.stack([a.bounds[i], b.bounds[k]], axis=1), log_z[i, k])
+
+
+def _concat(parts: list[_Boxes]) -> _Boxes:
+    bounds = np.concatenate([part.bounds for part in parts])
+    return _Boxes(bounds, np.concatenate([part.log_z for part in parts]))
+
+
+def log_odds(n: Array, Q: Array, q: Array) -> Array:
+    """Log evidence of boxes with n of the labels q (t,) and sums of squares Q, minus that of none.
+
+    -inf where too few labels are inside or outside.
+    """
+    t, whole = float(len(q)), float(q.sum())
+    inside, outside = _log_evidence(n, Q), _log_evidence(t - n, whole - Q)
+    enough = (n >= MIN_REGION_LABELS) & (t - n >= MIN_REGION_LABELS)
+    return np.where(enough, inside + outside - _log_evidence(np.array(t), np.array(whole)), -np.inf)
+
+
+def _log_evidence(n: Array, Q: Array) -> Array:
+    a, shape = PRIOR_SHAPE, PRIOR_SHAPE + 0.5 * n
+    half = np.maximum(0.5 * Q, 0.0)  # of a difference, which rounding may take below
+    return np.asarray(gammaln(shape) - gammaln(a) + a * np.log(a) - shape * np.log(a + half))
