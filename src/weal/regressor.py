@@ -505,6 +505,40 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.model_.predict_quantiles(self._table(X), levels)
 
+    def predict_noise(self, X: ArrayLike) -> Array:
+        """Standard deviation of the noise of a label.
+
+        It is the same everywhere, unless labels scatter more in some places than in others.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Points, in the user's units.
+
+        Returns
+        -------
+        array (N,)
+            In units of y.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first fit.
+        ValueError
+            Where X is not finite, or has other columns than the labels came with.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> bool(model.predict_noise([[2.2]])[0] < 0.01)
+        True
+        """
+        check_is_fitted(self)
+        return self.model_.predict_noise(self._table(X))
+
     def log_predictive_density(self, X: ArrayLike, y: ArrayLike) -> Array:
         """Log predictive density of labels, noise included; higher is better.
 

@@ -83,6 +83,17 @@ def log_density_in_units(
     return log_p + trained.warp.log_slope(scaled) - float(np.log(scale.y_sd))
 
 
+def noise_sd(trained: TrainedEnsemble, scale: Scaling, X: Array) -> Array:
+    """Sd (N,) of the noise of a label at X, in the user's units."""
+    ens, parts = trained.ensemble, []
+    for rows, mu, _ in trained.beliefs(X):
+        var = ens.w @ (ens.magnitude[:, None] * np.broadcast_to(ens.noise_at(X[rows]), mu.shape))
+        mean, sd = ens.w @ mu, np.sqrt(var)
+        ends = [scale.means(trained.warp.unwarp(mean + side * sd)) for side in (-1.0, 1.0)]
+        parts.append(0.5 * (ends[1] - ends[0]))
+    return np.concatenate(parts)
+
+
 def quantiles(trained: TrainedEnsemble, scale: Scaling, X: Array, levels: Array) -> Array:
     """Quantiles (levels, N) of a label, noise included."""
     parts = []
@@ -188,6 +199,14 @@ class Model:
         """Quantiles (levels, N) of a label at X (N, d), noise included, in units of y."""
         X = self.scaled_inputs(X)
         return self.clip(quantiles(self._for_labels, self.scaling, X, check_levels(levels)))
+
+    def predict_noise(self, X: Any) -> Array:
+        """Sd (N,) of the noise of a label at X (N, d), in units of y.
+
+        The same everywhere, unless labels scatter more in some places than in others. Of warped
+        labels it is half the width of the interval of one sd of noise around the mean.
+        """
+        return noise_sd(self._for_labels, self.scaling, self.scaled_inputs(X))
 
     def log_predictive_density(self, X: Any, y: ArrayLike) -> Array:
         """Log density (N,) of the labels y (N,) at X (N, d), noise included, in units of y."""

@@ -9,6 +9,10 @@ embeddings            inputs in the form that a kind of expert works on
 label_noise           noise that is stated in label units
 quasi_newton          minimisation from the Hessian of a similar problem
 relevant_inputs       subsets of the inputs that matter, by evidence
+noise_regions         boxes in which labels scatter more or less
+noise_field           noise whose variance depends on the inputs
+varying_noise         test for varying noise, and the field of residuals
+noise_hypotheses      experts with even and with varying noise in one mixture
 ard                   one lengthscale for each input, fitted by evidence, with priors
 posterior_points      experts that represent a peak of the evidence
 model_selection       the experts with non-negligible posterior probability

@@ -52,6 +52,7 @@ FIELD_FAMILY = "matern52"
 FIELD_LENGTHS = (0.6, 1.2)  # times sqrt(d), of all inputs; a single input, a level, a region has 1
 FIELD_SDS = (1.0, 2.5)  # tau
 NOT_READ = 1e6  # lengthscale of an input that a field does not depend on
+MAX_SINGLE_INPUTS = 4  # inputs that a field is a function of alone, of all
 MAX_FITTED_FIELDS = 4  # candidates whose modes are found
 MAX_TEST_SQUARE = 9.0  # of a standardised residual in the test
 MEDIAN_CHI2 = 0.4549  # of one degree of freedom
@@ -175,7 +176,9 @@ def candidates(X: Array, squares: Array, level: LevelFunction | None) -> list[Ca
         ([Kernel(FIELD_FAMILY, ell * d**0.5) for ell in FIELD_LENGTHS], None, 0.0)
     ]
     if d > 1:
-        groups.append(([_of_one(j, d) for j in range(d)], None, 0.0))
+        some = likeliest_inputs(X, squares)
+        missing = float(np.log(len(some) / d))  # each input has its share, the others are left out
+        groups.append(([_of_one(j, d) for j in some], None, missing))
     if level is not None:
         groups.append(([Kernel(FIELD_FAMILY, 1.0)], level, 0.0))
     if found is not None:
@@ -190,6 +193,15 @@ def candidates(X: Array, squares: Array, level: LevelFunction | None) -> list[Ca
                 K = sd**2 * k + LEVEL_VARIANCE
                 every.append(Candidate(kernel, sd**2, place, log_prior, K))
     return every
+
+
+def likeliest_inputs(X: Array, squares: Array) -> list[int]:
+    """The MAX_SINGLE_INPUTS inputs whose values, or squared values, vary most with the squares."""
+    Z = X - X.mean(axis=0)
+    Z = np.concatenate([Z, Z**2 - (Z**2).mean(axis=0)], axis=1)
+    fit = np.abs(Z.T @ (squares - 1.0)) / np.maximum(np.sqrt((Z**2).sum(axis=0)), LEAST_VARIANCE)
+    best = np.argsort(-fit.reshape(2, -1).max(axis=0), kind="stable")[:MAX_SINGLE_INPUTS]
+    return [int(j) for j in np.sort(best)]
 
 
 def _of_one(j: int, d: int) -> Kernel:
