@@ -18,6 +18,7 @@ _HOMES = {
     "Exhausted": "weal.errors",
     "FeatureEncoder": "weal.feature_encoder",
     "Kernel": "weal.core.paper.kernels",
+    "Remote": "weal.client.remote",
     "Scaling": "weal.core.scaling",
     "UnknownId": "weal.errors",
     "UnreadableFile": "weal.errors",
@@ -37,6 +38,7 @@ __all__ = [
     "Exhausted",
     "FeatureEncoder",
     "Kernel",
+    "Remote",
     "Scaling",
     "UnknownId",
     "UnreadableFile",
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from weal.active_learner import ActiveLearner
     from weal.campaign.campaign import Campaign, open_campaign
     from weal.classifier import EnsembleGPClassifier
+    from weal.client.remote import Remote
     from weal.core.paper.kernels import Kernel
     from weal.core.scaling import Scaling
     from weal.errors import (

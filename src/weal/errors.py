@@ -21,6 +21,7 @@
     ImplausibleLabel  a label far from its prediction, where the caller accepts no such label
     NoModel           predictions before there are labels enough for a model
     Changed           a write that was to happen only if nothing has changed
+    Unreachable       a server that gave no answer
 
 Wrong arguments raise ValueError or TypeError. Every error has a `code` (`error_code`): a word that
 programs can rely on, the same in Python, in the shell under --json and in the API.
@@ -291,3 +292,9 @@ class Changed(WealError):
     """A write that was to happen only if nothing has changed since an event; nothing is written."""
 
     code = "changed"
+
+
+class Unreachable(WealError):
+    """A server that gave no answer, although the request was sent again (`weal.Remote`)."""
+
+    code = "unreachable"

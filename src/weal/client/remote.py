@@ -1,0 +1,421 @@
+"""`Remote`: a campaign on a server, with the methods of `Campaign`.
+
+Every call is a request to the JSON API (`weal serve`), so that a program on another machine needs
+neither the store nor numpy. Answers that are objects in Python are the dicts of `--json` here, with
+the same fields.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast, overload
+from urllib.parse import quote
+
+from weal.client.connection import Address, Connection, Json, Reply
+from weal.errors import Exhausted, WealError
+
+if TYPE_CHECKING:
+    import pandas
+
+TOKEN_VARIABLE = "WEAL_TOKEN"
+WAIT = 25.0  # seconds of one long poll: below the time-out of common proxies
+JsonObject = dict[str, Any]
+
+
+class Remote:
+    """A campaign on a server.
+
+    Parameters
+    ----------
+    url : str
+        Address of the server, with the path that it is served under; it may name the campaign:
+        ``https://lab.example/weal`` or ``http://localhost:8080/campaigns/alloys``.
+    token : str or None
+        A token (``weal token add robot-1 --may ask,tell``); None: the environment variable
+        WEAL_TOKEN.
+    campaign : str or None
+        Name of the campaign; None: that of the address, or the only one that the token shows.
+    by : str or None
+        Who is at work, kept with labels, where the token has no name of its own.
+    timeout : float
+        Seconds that an answer may take.
+    patience : float
+        Seconds for which a request is sent again while the server gives no answer. Writes carry
+        a key, so a label is saved once however often it is sent.
+
+    Examples
+    --------
+    A loop on another machine than the store:
+
+    >>> import weal
+    >>> robot = weal.Remote("http://lab:8080", "wt_...", campaign="alloys")  # doctest: +SKIP
+    >>> for _ in range(10):  # doctest: +SKIP
+    ...     [row] = robot.ask_rows(1)
+    ...     robot.tell(row["id"], measure(row["row"]))
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str | None = None,
+        campaign: str | None = None,
+        *,
+        by: str | None = None,
+        timeout: float = 120.0,
+        patience: float = 60.0,
+    ) -> None:
+        address, named = Address.parse(url)
+        found = token or os.environ.get(TOKEN_VARIABLE)
+        if not found:
+            raise ValueError(
+                f"there is no token: give `token`, or set {TOKEN_VARIABLE}; `weal token add` makes "
+                "one on the server"
+            )
+        if campaign and named and campaign != named:
+            raise ValueError(f"the address names {named!r}, and `campaign` is {campaign!r}")
+        self.connection = Connection(address, found, timeout, patience)
+        self.by = by
+        self._name = campaign or named
+
+    def __repr__(self) -> str:
+        address = self.connection.address
+        port = "" if address.port is None else f":{address.port}"
+        place = f"{address.scheme}://{address.host}{port}{address.root}"
+        return f"Remote({place!r}, campaign={self._name!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection; the next call opens another."""
+        self.connection.close()
+
+    # The server
+
+    def campaigns(self) -> list[JsonObject]:
+        """The campaigns that the token shows, as ``weal list --json``."""
+        found: list[JsonObject] = []
+        while True:
+            after = found[-1]["name"] if found else None
+            reply = self.connection.get("/campaigns", after=after)
+            found += cast(list[JsonObject], reply.json())
+            if 'rel="next"' not in reply.headers.get("link", ""):
+                return found
+
+    def open(self, campaign: str) -> "Remote":
+        """Another campaign of the same server."""
+        found = Remote.__new__(Remote)
+        found.connection, found.by, found._name = self.connection, self.by, campaign
+        return found
+
+    @property
+    def name(self) -> str:
+        """The name of the campaign; the first call asks the server where none was given."""
+        if self._name is None:
+            names = [str(one["name"]) for one in self.campaigns()]
+            if len(names) != 1:
+                known = ", ".join(map(repr, names[:10])) or "none"
+                raise ValueError(f"which campaign? Give `campaign`; the token shows {known}")
+            self._name = names[0]
+        return self._name
+
+    def describe(self) -> JsonObject:
+        """Numbers of candidates and labels, columns, quantities and settings."""
+        return self._read("")
+
+    # Rows
+
+    @overload
+    def ask(self, n: None = None, **how: Any) -> str: ...
+    @overload
+    def ask(self, n: int, **how: Any) -> list[str]: ...
+    def ask(self, n: int | None = None, **how: Any) -> str | list[str]:
+        """The id of the row to measure next, or the ids of a batch; options as in `Campaign.ask`.
+
+        Parameters
+        ----------
+        n : int or None
+            How many; None: one, and its id is returned by itself.
+        **how
+            lease, check, repeats, key, same, at_most, where, instead_of, rows, by.
+
+        Returns
+        -------
+        str, or list of str
+            One id without `n`; a list of n ids with it.
+        """
+        found = self._write("ask", {"n": n or 1, "only_ids": True, **how})
+        ids = [str(one) for one in found["ids"]]
+        return ids[0] if n is None else ids
+
+    def ask_rows(self, n: int = 1, **how: Any) -> list[JsonObject]:
+        """The rows to measure next, with inputs (`row`), predictions and reasons.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        **how
+            As in `ask`.
+
+        Returns
+        -------
+        list of dict
+            As of ``weal ask --json``.
+        """
+        return cast(list[JsonObject], self._send("ask", {"n": n, **how}).json())
+
+    def asked(self, by: str | None = None) -> list[JsonObject]:
+        """The rows that are out, of all or of one person."""
+        return cast(list[JsonObject], self._get("asked", by=by).json())
+
+    def tell(self, ids: Any, labels: Any = None, **how: Any) -> int:
+        """Save the labels of one row or of several; when it returns, they are on the server's disk.
+
+        Parameters
+        ----------
+        ids : id, list of ids, or dict
+            Which rows; a dict gives labels by id.
+        labels : label, list of labels, or dict
+            The label of each row; a dict has labels by quantity.
+        **how
+            noise, note, sure, replace, repeat, key, by.
+
+        Returns
+        -------
+        int
+            The number of the last event.
+        """
+        if isinstance(ids, Mapping):
+            return self._tell_many(list(ids), list(ids.values()), how)
+        if isinstance(ids, str) or not isinstance(ids, Iterable):
+            return self._event(self._write("tell", {"id": ids, **_value(labels), **how}))
+        return self._tell_many(list(ids), list(labels), how)
+
+    def _tell_many(self, ids: list[Any], labels: list[Any], how: Mapping[str, Any]) -> int:
+        if len(ids) != len(labels):
+            raise ValueError(f"{len(ids)} ids and {len(labels)} labels; each row needs one")
+        rows = [{"id": one, **_value(label)} for one, label in zip(ids, labels, strict=True)]
+        return self._event(self._write("tell", {"labels": rows, **how}))
+
+    def _event(self, found: JsonObject) -> int:
+        return int(found["event"])
+
+    def tell_file(self, path: str | os.PathLike[str], **how: Any) -> JsonObject:
+        """Save the labels of a table, such as a worksheet; all of them or none.
+
+        Parameters
+        ----------
+        path : path
+            A file (.csv, .xlsx, ...) on this machine.
+        **how
+            sheet, header, column, key, by.
+
+        Returns
+        -------
+        dict
+            As of ``weal tell --file --json``.
+        """
+        place = Path(path)
+        content, options = place.read_bytes(), self._given(how)
+        reply = self.connection.upload(self._path("tell"), content, place.name, options)
+        return cast(JsonObject, reply.json())
+
+    def fail(self, ids: Any, *, note: str | None = None, accident: bool = False, **how: Any) -> int:
+        """Tell that runs failed; with `accident` nothing is learnt from it."""
+        last = 0
+        more = {"note": note, "accident": accident, **how}
+        for one in _listed(ids):
+            last = self._event(self._write("tell", {"id": one, "value": "failed", **more}))
+        return last
+
+    def skip(self, ids: Any, *, note: str | None = None, **how: Any) -> None:
+        """Leave rows out, until `unskip` or a label."""
+        self._send("skip", {"ids": _listed(ids), "note": note, **how})
+
+    def unskip(self, ids: Any, *, note: str | None = None, **how: Any) -> None:
+        """Allow skipped rows to be suggested again."""
+        self._send("skip", {"ids": _listed(ids), "undo": True, "note": note, **how})
+
+    def withdraw(self, ids: Any, *, note: str | None = None, **how: Any) -> None:
+        """Withdraw the labels and failures of rows, or the lease of rows without a label."""
+        self._send("withdraw", {"ids": _listed(ids), "note": note, **how})
+
+    def release(self, ids: Any, *, note: str | None = None, **how: Any) -> list[str]:
+        """Give leased rows back; labels stay."""
+        found = self._write("release", {"ids": _listed(ids), "note": note, **how})
+        return [str(one) for one in found["released"]]
+
+    def run(
+        self, oracle: Callable[[JsonObject], Any], n: int, *, on_failure: str = "raise", **how: Any
+    ) -> int:
+        """Ask, measure with `oracle`, and tell, up to n times.
+
+        Parameters
+        ----------
+        oracle : function
+            Gets the inputs of a row as a dict, and returns its label, or labels by quantity.
+        n : int
+            How many labels at the most.
+        on_failure : {"raise", "skip", "fail"}
+            What happens where the oracle raises: the row is given back and the error is raised; the
+            row is skipped, or told as failed, with the error as its note.
+        **how
+            Options of `ask`.
+
+        Returns
+        -------
+        int
+            How many labels were told; fewer than n when no row is left.
+        """
+        if on_failure not in ("raise", "skip", "fail"):
+            raise ValueError(f"on_failure is {on_failure!r}; it must be 'raise', 'skip' or 'fail'")
+        told = 0
+        while told < n:
+            try:
+                [row] = self.ask_rows(1, **how)
+            except Exhausted:
+                break
+            told += self._measure(oracle, row, on_failure)
+        return told
+
+    def _measure(
+        self, oracle: Callable[[JsonObject], Any], row: JsonObject, on_failure: str
+    ) -> int:
+        """Measure a row and tell its label; 0 where the oracle failed."""
+        try:
+            label = oracle(row["row"])
+        except BaseException as error:
+            if on_failure == "raise" or not isinstance(error, Exception):
+                self.release(row["id"])
+                raise
+            note = f"{type(error).__name__}: {error}"[:400]
+            (self.skip if on_failure == "skip" else self.fail)(row["id"], note=note)
+            return 0
+        self.tell(row["id"], label)
+        return 1
+
+    # Reports
+
+    def status(self, **how: Any) -> JsonObject:
+        """Progress, errors to expect, and whether to continue, as ``weal status --json``."""
+        return self._read("status", **how)
+
+    def best(self, n: int = 10, **how: Any) -> JsonObject:
+        """The best rows, as ``weal best --json``."""
+        return self._read("best", n=n, **how)
+
+    def card(self, id: Any) -> JsonObject:
+        """One row: inputs, labels, who has it, prediction, as ``weal show --json``."""
+        return self._read("row", id=str(id))
+
+    def settings(self) -> JsonObject:
+        """The settings, as ``weal settings --json``."""
+        return self._read("settings")
+
+    def change(self, **settings: Any) -> JsonObject:
+        """Change settings, such as ``lease="3d"``; needs a token that may manage."""
+        reply = self._send("settings", settings, method="PATCH")
+        return cast(JsonObject, reply.json())
+
+    def events(self, since: int = 0) -> list[JsonObject]:
+        """The events after the one of this number, oldest first."""
+        found: list[JsonObject] = []
+        while True:
+            page = cast(list[JsonObject], self._get("events", since=since).json())
+            found += page
+            if not page:
+                return found
+            since = int(page[-1]["seq"])
+
+    def follow(self, since: int | None = None) -> Iterator[JsonObject]:
+        """Events as they come, without end; None: from now on."""
+        last = self._last_event() if since is None else since
+        while True:
+            for event in cast(list[JsonObject], self._get("events", since=last, wait=WAIT).json()):
+                last = int(event["seq"])
+                yield event
+
+    def _last_event(self) -> int:
+        """The number of the newest event: the ETag of a campaign begins with it."""
+        tag = self._get("").headers.get("etag", "0").strip('"')
+        return int(tag.partition("-")[0])
+
+    def predict(self, rows: list[JsonObject], **how: Any) -> JsonObject:
+        """Predictions of rows that are not candidates, as ``weal predict --json``.
+
+        Parameters
+        ----------
+        rows : list of dict
+            Values of the input columns.
+        **how
+            level, quantity.
+        """
+        given = {"rows": _plain(rows), **how}
+        return cast(JsonObject, self.connection.send(self._path("predictions"), given).json())
+
+    def predictions(self, **how: Any) -> Iterator[JsonObject]:
+        """Predictions of all candidates, one by one as they are computed."""
+        for line in self.connection.lines(self._path("predictions"), **how):
+            yield cast(JsonObject, line)
+
+    def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
+        """A table of labels, predictions, candidates or events, as `Campaign.to_frame`."""
+        import io
+
+        import pandas
+
+        content = self._get("export", what=what, format="csv").content
+        return pandas.read_csv(io.BytesIO(content), dtype={"id": str})
+
+    # Requests
+
+    def _path(self, what: str) -> str:
+        rest = f"/{what}" if what else ""
+        return f"/campaigns/{quote(self.name, safe='')}{rest}"
+
+    def _given(self, fields: Mapping[str, Any]) -> JsonObject:
+        own = {"by": self.by} if self.by and "by" not in fields else {}
+        return {name: _plain(one) for name, one in {**fields, **own}.items() if one is not None}
+
+    def _send(self, what: str, fields: Mapping[str, Any], method: str = "POST") -> Reply:
+        return self.connection.send(self._path(what), self._given(fields), method)
+
+    def _write(self, what: str, fields: Mapping[str, Any]) -> JsonObject:
+        return cast(JsonObject, self._send(what, fields).json())
+
+    def _get(self, place: str, **query: object) -> Reply:
+        return self.connection.get(self._path(place), **query)
+
+    def _read(self, what: str, **query: object) -> JsonObject:
+        found = self._get(what, **query).json()
+        if not isinstance(found, dict):
+            raise WealError("the answer is not from the API of weal; check the address")
+        return cast(JsonObject, found)
+
+
+def _listed(ids: Any) -> list[Any]:
+    """One id, or several, as a list."""
+    if isinstance(ids, str) or not isinstance(ids, Iterable):
+        return [_plain(ids)]
+    return [_plain(one) for one in ids]
+
+
+def _value(label: Any) -> JsonObject:
+    """The field of a label: by quantity where it is a dict."""
+    if isinstance(label, Mapping):
+        return {"values": {str(name): _plain(one) for name, one in label.items()}}
+    return {"value": _plain(label)}
+
+
+def _plain(value: Any) -> Json:
+    """A value as JSON has it; numbers of numpy become those of Python."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    tolist = getattr(value, "tolist", None)
+    return tolist() if callable(tolist) else value
