@@ -977,10 +977,15 @@ class ActiveLearner(LearnerView):
         options = read_options(*given)
         if options.is_empty:  # as empty lists are
             return self.ask(n, more=more)
-        wanted = options.count(None if n is None else check_count(n))
-        limits = limits_of(options, columns_of(self._state.candidates))
-        events = batch_events(self._state, self._beliefs, options, limits, wanted)
-        self._apply(*events)
+        wanted, state = options.count(None if n is None else check_count(n)), self._state
+        limits = limits_of(options, columns_of(state.candidates))
+        if options.same and state.candidates.box is not None:
+            from weal.learner.local_candidates import with_shared_rows
+
+            state = with_shared_rows(state, options, limits, wanted)
+            limits = limits_of(options, columns_of(state.candidates))
+        events = batch_events(state, self._beliefs, options, limits, wanted)
+        self._state = reduce(apply, events, state)
         ids = [event.id for event in events if isinstance(event, Asked)]
         return ids[0] if n is None and not (options.rows or options.instead_of) else ids
 

@@ -214,3 +214,19 @@ def test_the_command(tmp_path, monkeypatch, table):
         assert done.code not in (0, None)
         assert said in done.complaint
     assert typed("ask", "plates", "-n", "60", "--same", "temp").code == 3
+
+
+def test_a_campaign_on_a_box_draws_rows_with_a_shared_value(tmp_path):
+    path = tmp_path / "box.toml"
+    path.write_text("[inputs]\ntemp = [20, 200]\ntime = [1, 9]\n")
+    with weal.open_campaign("box", "memory:", pool=weal.box(path, n=60), by="ann") as one:
+        rows = one.read_ledger().rows
+        batch = one.ask(6, same="temp", key="K")
+        assert one.read_ledger().rows > rows
+        cells = pd.DataFrame([row.row for row in one.asked()])
+        assert cells.temp.nunique() == 1
+        assert cells.time.nunique() == 6
+        assert one.ask(6, same="temp", key="K") == batch
+        rows = one.read_ledger().rows
+        one.ask(6, same="temp")
+        assert one.read_ledger().rows == rows

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import weal
 from weal import ActiveLearner
 from weal.errors import AlreadyLabelled, Exhausted, UnknownId
 from weal.learner.batch_limits import columns_of, limits_of
@@ -359,3 +360,37 @@ def test_columns_are_read_as_the_plan_reads_them():
     assert limits.factors[0].levels.names == ("temp 40", "temp 60", "temp 90")
     batch = learner.ask(3, same="temp", where="grade is high")
     assert set(table.temp[batch]) == {"60 °C"}
+
+
+def test_rows_of_a_box_are_drawn_with_a_shared_value():
+    box = weal.box(
+        {"temp": (20, 200), "time": (1, 9), "catalyst": ["A", "B"]}, n=80,
+        constraint="temp + 10*time <= 240",
+    )  # fmt: skip
+    learner = ActiveLearner(box)
+    for labels in (0, 16):
+        for name in box.index[:labels]:
+            learner.tell(name, float(np.sin(box.temp[name] / 40) + box.time[name]))
+        batch = learner.ask(8, same="temp", where="temp < 150")
+        rows = pd.DataFrame([learner.candidates.row(name) for name in batch])
+        assert rows.temp.nunique() == 1
+        assert len(rows.drop_duplicates()) == 8
+        assert (rows.temp + 10 * rows.time <= 240).all()
+        assert (rows.temp < 150).all()
+    size = len(learner.candidates)
+    assert len(learner.ask(8, same="temp")) == 8
+    assert len(learner.candidates) == size  # levels with enough rows are there
+    assert (
+        len({learner.candidates.row(name)["catalyst"] for name in learner.ask(4, same="catalyst")})
+        == 1
+    )
+
+
+def test_a_part_of_a_mixture_cannot_be_shared():
+    mixture = {"parts": ["water", "oil"], "sum": 1}
+    learner = ActiveLearner(weal.box({"temp": (20, 200)}, n=40, mixture=mixture))
+    before = learner.state
+    with pytest.raises(ValueError, match="part of a mixture"):
+        learner.ask(4, same="water")
+    assert learner.state is before
+    assert len(learner.ask(4, same="temp")) == 4

@@ -34,12 +34,15 @@ def batch_of_session(
     session: Session, state: State, beliefs: PosteriorCache, options: BatchOptions, n: int
 ) -> tuple[list[str], list[Event]]:
     """The ids of a batch with options, and the events of the learner that ask for them."""
-    ledger = session.ledger
-    results = {name for name in ledger.quantities}
-    results |= {one.quantity.column for one in ledger.quantities.values() if one.quantity.column}
-    limits = limits_of(options, session.pool.named_columns(results))
+    limits = limits_of(options, session.pool.named_columns(result_names(session.ledger)))
     events = batch_events(state, beliefs, options, limits, n)
     return [str(event.id) for event in events if isinstance(event, Asked)], events
+
+
+def result_names(ledger: Ledger) -> set[str]:
+    """Names and columns of what is measured."""
+    measured = [one.quantity for one in ledger.quantities.values()]
+    return {one.name for one in measured} | {one.column for one in measured if one.column}
 
 
 def check_rows_out(ledger: Ledger, options: BatchOptions, who: str, time: datetime) -> None:

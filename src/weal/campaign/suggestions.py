@@ -281,6 +281,8 @@ def ask(
     if key is not None and (past := asked_before(campaign, key, call)):
         return past
     session = campaign.replay_session()  # slow: before it is our turn
+    if options.same and ledger.box is not None:
+        session = _with_shared_rows(campaign, session, call, options)
     with campaign.store.turn(campaign.name):  # else concurrent calls choose the same rows
         if campaign.store.head(campaign.name)[0] != session.ledger.seq:  # others wrote meanwhile
             session = campaign.read_session()
@@ -292,6 +294,23 @@ def ask(
     if events or key is None:
         return [str(event.id) for event in events if event.kind == "asked"]
     return asked_before(campaign, key, call)  # the same call of another process was faster
+
+
+def _with_shared_rows(
+    campaign: "Campaign", session: Session, call: AskCall, options: BatchOptions
+) -> Session:
+    """The session once its box has rows that share a value, where the ask needs them."""
+    from weal.campaign.box_candidates import add_shared_rows
+
+    while True:  # once, unless others add candidates at the same moment
+        rows = session.ledger.rows
+        try:
+            added = add_shared_rows(session, options, call.n, call.who)
+            return campaign.read_session() if added else session
+        except ValueError:
+            session = campaign.read_session()
+            if session.ledger.rows == rows:
+                raise
 
 
 def _length(lease: object) -> timedelta | None:

@@ -20,10 +20,14 @@ import numpy as np
 
 from weal.conditions import parse_condition
 from weal.core.arrays import Array
+from weal.learner.batch_limits import BatchLimits
+from weal.learner.batch_options import BatchOptions
 from weal.learner.candidate_sample import with_compared_candidates
 from weal.learner.choosing import next_query
+from weal.learner.events import Added
 from weal.learner.joint_scores import scored_views
 from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.shared_candidates import lacks_shared_rows, shared_rows
 from weal.learner.state import State
 from weal.learner.transitions import apply
 from weal.tables.design_file import ConstraintArgument, split_constraint
@@ -67,6 +71,17 @@ def local_candidates(
     else:
         found = _neighbours(state, beliefs, n, allowed)
     return NewCandidates(_table(state, found), _ids(state, n))
+
+
+def with_shared_rows(state: State, options: BatchOptions, limits: BatchLimits, n: int) -> State:
+    """The state with rows of its box that share a value, where an ask needs them."""
+    pool, box = state.candidates, state.candidates.box
+    if box is None or not lacks_shared_rows(state, box, options, limits, n):
+        return state
+    rows = [pool.row(name) for name in pool.ids]
+    found = shared_rows(box, rows, options, n, state.settings.seed)
+    ids = _ids(state, len(found))
+    return apply(state, Added(pool.with_more(_table(state, found), ids)))
 
 
 def box_neighbours(
