@@ -167,7 +167,7 @@ def _cell(value: object) -> str:
     "Suggest the next rows to measure.",
     "weal ask alloys -n 4",
     "weal ask alloys -n 8 --to batch.xlsx",
-    "weal ask alloys -n 96 --same temperature --at-most solvent=4 --where 'temperature < 90'",
+    "weal ask alloys -n 6 --same quench --where 'temper_temp < 500'",
 )
 @with_parameters(
     line.name,
