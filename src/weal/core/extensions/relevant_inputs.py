@@ -49,10 +49,12 @@ MIN_INPUTS = 3  # from which there is such a class
 FREE_NATS = 1.0  # log evidence that inputs left out at once may cost together
 MAX_FALL_NATS = 12.0
 # nats of a fit within a chain, and of a subset that gets experts: the order of labels must not show
-CHAIN_TOLERANCE, PEAK_TOLERANCE = 1e-2, 1e-9
+CHAIN_TOLERANCE, PEAK_TOLERANCE = 1e-2, 1e-8
 HESSIAN_STEP = 1e-2  # longer than `ard`'s: rounding shows where labels have no noise
 # nats that leaving out one more input may win: what lies below by more than all that is hopeless
 MAX_GAIN_NATS = 2.0
+MAX_FAMILY_NATS = 12.0  # that a family may be behind on all inputs
+LAPLACE_NATS = 1.5  # by which an evidence changes with the exact Hessian
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +88,13 @@ def subset_candidates(
     None where no subset is likely enough.
     """
     found: list[SubsetPeak] = []
-    for peak in sorted(peaks, key=lambda one: -one.log_z):
+    for peak in _competitive(peaks):
         unit = prior_correction(np.array(peak.unit), noise_var)
         share = float(evidence_constant(len(y)) - unit - np.log(len(peaks)))
         found += nested_subsets(peak, best, share)
         best = max([best, *(one.log_post for one in found)])
-    kept = [_polish(one) for one in found if one.log_post > best - MAX_FALL_NATS]
+    least = best + float(np.log(MIN_MODEL_POSTERIOR)) - LAPLACE_NATS
+    kept = [_polish(one) for one in found if one.log_post > least]
     if not kept:
         return None
     log_post = np.array([one.log_post for one in kept])
@@ -103,6 +106,14 @@ def subset_candidates(
         if is_likely
     ]
     return concat_candidates(parts) if parts else None
+
+
+def _competitive(peaks: Sequence[EvidencePeak]) -> list[EvidencePeak]:
+    """The peaks of families that may be likely on a subset, the likeliest first."""
+    best = max(peak.log_z for peak in peaks)
+    return sorted(
+        (peak for peak in peaks if peak.log_z > best - MAX_FAMILY_NATS), key=lambda one: -one.log_z
+    )
 
 
 def nested_subsets(peak: EvidencePeak, best: float, log_share: float) -> list[SubsetPeak]:
