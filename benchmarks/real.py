@@ -1,9 +1,9 @@
 """Accuracy of weal on real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
 
 Sections, each a module of `real_labels`: outliers, noise, dictionary, many, choice, suspects,
-budget (which needs `--against`, a checkout of another commit). Each prints what was asked and what
-was measured, and may be run alone; `--to FILE` keeps the rows (`record`). Nothing is asserted; one
-BLAS thread.
+budget and inputs (which need `--against`, a checkout of another commit). Each prints what was asked
+and what was measured, and may be run alone; `--to FILE` keeps the rows (`record`). Nothing is
+asserted; one BLAS thread.
 """
 
 import os
@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 
 SECTIONS = ("outliers", "noise", "dictionary", "many", "choice", "suspects")
+COMPARED = ("budget", "inputs")  # with another commit
 
 
 def seeds_of(text: str) -> range:
@@ -30,19 +31,21 @@ def seeds_of(text: str) -> range:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("section", nargs="*", choices=[*SECTIONS, "budget"])
+    parser.add_argument("section", nargs="*", choices=[*SECTIONS, *COMPARED])
     parser.add_argument("--seeds", type=seeds_of, default=range(20), help="first:last, 0:20")
-    parser.add_argument("--against", type=Path, help="a checkout of another commit, for budget")
+    parser.add_argument(
+        "--against", type=Path, help="a checkout of another commit, for budget and inputs"
+    )
     record.add_option(parser)
     given = parser.parse_args()
     found: list[dict[str, str]] = []
     for name in given.section or SECTIONS:
         section = importlib.import_module(f"benchmarks.real_labels.{name}")
         print(f"\n{name}\n{'-' * len(name)}", flush=True)
-        wanted = given.against if name == "budget" else given.seeds
-        if wanted is None:
-            parser.error("budget needs --against, a checkout of the commit to compare with")
-        for what, asked, measured in section.rows(wanted):
+        wanted = {"budget": (given.against,), "inputs": (given.seeds, given.against)}
+        if name in COMPARED and given.against is None:
+            parser.error(f"{name} needs --against, a checkout of the commit to compare with")
+        for what, asked, measured in section.rows(*wanted.get(name, (given.seeds,))):
             print(f"{what:70s} {asked:>16s}   {measured}", flush=True)
             found.append({"section": name, "what": what, "asked": asked, "measured": measured})
         if given.to:  # after each section: a run that is stopped has kept the others
