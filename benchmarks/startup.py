@@ -3,8 +3,10 @@
     python benchmarks/startup.py [--quick] [--to FILE]
 
 The unit is `python -c "import numpy, scipy.linalg, scipy.special"`, measured in turn with the
-commands; times are medians of three runs, of the clock on the wall, one thread. Candidates have
-eight numeric columns, settings are the default ones.
+commands; times are medians of three runs, of the processor and of the clock on the wall, one
+thread. On a machine that does other work too the processor's time is the one to compare. Memory is
+the largest resident set of the process. Candidates have eight numeric columns, settings are the
+default ones. Compiled modules are cached, as they are where weal is installed.
 
     ask, no settling due     an ask before has left its experts in the store, one label came since
     ask, settling due        labels have come since for which experts are settled anew
@@ -25,8 +27,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -42,9 +43,10 @@ from weal.model.training import last_selection
 NAME = "alloys"
 INPUTS = 8
 UNIT = "import numpy, scipy.linalg, scipy.special"
+MAX_ASK_MB = 400  # asked of the memory of an ask
 # For labels and candidates, what was asked of each command, in units.
 CASES: dict[tuple[int, int], dict[str, int | None]] = {
-    (500, 10_000): {"ask": 3, "ask due": 6, "status": 10, "status again": 5},
+    (500, 10_000): {"ask": 4, "ask due": 8, "status": 10, "status again": 4},
     (2000, 5_000): {"ask": 8, "ask due": None, "status": 30, "status again": 8},
 }
 TITLES = {
@@ -96,54 +98,77 @@ def make_stores(folder: Path, labels: int, U: int) -> dict[str, Path]:
     return stores
 
 
-def run(command: str, store: Path) -> None:
+@dataclass(frozen=True)
+class Usage:
+    """What a process took."""
+
+    processor: float  # seconds
+    wall: float  # seconds
+    memory: float  # largest resident set, MB
+
+
+def run(command: str, store: Path) -> Usage:
     """A command of weal, in a process of its own."""
     weal = str(Path(sys.executable).with_name("weal"))
-    words = [weal, command.split()[0], NAME, "--store", f"sqlite:///{store}"]
-    subprocess.run(words, check=True, capture_output=True)
+    return process([weal, command.split()[0], NAME, "--store", f"sqlite:///{store}"])
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """Seconds of one run."""
+def process(words: list[str]) -> Usage:
+    """Run a process to its end."""
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as one:
+        assert one.stderr is not None
+        said = one.stderr.read()
+        _, status, used = os.wait4(one.pid, 0)
+        one.returncode = os.waitstatus_to_exitcode(status)
+    if one.returncode:
+        raise RuntimeError(f"{' '.join(words)} failed: {said.decode()}")
+    wall = time.perf_counter() - start
+    return Usage(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
 
 
-def bare() -> None:
-    """The unit."""
-    subprocess.run([sys.executable, "-c", UNIT], check=True)
-
-
-def measure(folder: Path, labels: int, U: int, runs: int) -> dict[str, float]:
-    """Median seconds of the unit and of each command, run in turn."""
+def measure(folder: Path, labels: int, U: int, runs: int) -> dict[str, Usage]:
+    """Medians of the unit and of each command, run in turn."""
     stores = make_stores(folder, labels, U)
-    times: dict[str, list[float]] = {name: [] for name in ("unit", *stores)}
+    used: dict[str, list[Usage]] = {name: [] for name in ("unit", *stores)}
     for _ in range(runs):
-        times["unit"].append(seconds(bare))
+        used["unit"].append(process([sys.executable, "-c", UNIT]))
         for name, store in stores.items():
-            copy = Path(shutil.copy(store, folder / "copy.db"))
-            times[name].append(seconds(partial(run, name, copy)))
-    return {name: statistics.median(each) for name, each in times.items()}
+            used[name].append(run(name, Path(shutil.copy(store, folder / "copy.db"))))
+    return {name: _medians(each) for name, each in used.items()}
+
+
+def _medians(each: list[Usage]) -> Usage:
+    parts = ("processor", "wall", "memory")
+    return Usage(*(statistics.median(getattr(one, part) for one in each) for part in parts))
 
 
 def main() -> None:
     given = record.options(__doc__)
     runs, lines = 1 if given.quick else 3, []
-    print(f"{'':<52} {'seconds':>8} {'units':>7}   asked")
+    print(f"{'':<52} {'processor':>10} {'units':>7} {'wall':>8} {'units':>7} {'MB':>6}   asked")
     with tempfile.TemporaryDirectory(dir=".") as name:
         for (labels, U), asked in CASES.items():
-            times = measure(Path(name).absolute(), labels, U, runs)
-            unit = times.pop("unit")
-            print(f"{UNIT:<52} {unit:8.2f} {1.0:7.2f}")
-            for which, taken in times.items():
+            found = measure(Path(name).absolute(), labels, U, runs)
+            unit = found.pop("unit")
+            _show(UNIT, unit, unit, "")
+            for which, used in found.items():
                 what = f"{TITLES[which]}, {labels} labels, U={U:,}"
                 most = "" if asked[which] is None else f"<= {asked[which]}"
-                print(f"{what:<52} {taken:8.2f} {taken / unit:7.2f}   {most}".rstrip(), flush=True)
-                ratio = {"ms": 1e3 * taken, "ratio": taken / unit, "asked": most}
-                lines.append({"what": what, **ratio})
+                most += f", {MAX_ASK_MB} MB" if which.startswith("ask") else ""
+                _show(what, used, unit, most.removeprefix(", "))
+                ratio = {"ratio": used.processor / unit.processor, "asked": most}
+                memory = {"MB": used.memory, "wall ratio": used.wall / unit.wall}
+                lines.append({"what": what, "ms": 1e3 * used.processor, **ratio, **memory})
     if given.to:
         record.write(given.to, "commands in a process of their own, against imports", lines, [1])
+
+
+def _show(what: str, used: Usage, unit: Usage, asked: str) -> None:
+    times = f"{used.processor:10.2f} {used.processor / unit.processor:7.2f}"
+    wall = f"{used.wall:8.2f} {used.wall / unit.wall:7.2f}"
+    print(f"{what:<52} {times} {wall} {used.memory:6.0f}   {asked}".rstrip(), flush=True)
 
 
 if __name__ == "__main__":

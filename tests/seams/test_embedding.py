@@ -43,6 +43,18 @@ def test_predictions_without_points_are_those_with_points(case):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+def test_points_follow_labels_as_if_computed_after_them(case):
+    embedding, prior, _, others = case
+    points = embedding.points(prior, others)
+    for n in (0, 2, 5, len(Y)):
+        first = embedding.points(prior, CASES[embedding.tag][1][:n])
+        now, _, _ = prior.absorb(first, Y[:n], LAM[:, :n])
+        points = embedding.update_points(now, points)
+        truth = now.predict(embedding.points(now, others))
+        for found, expected in zip(now.predict(points), truth, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
 def test_no_posterior_exceeds_the_largest_prior_variance_nor_a_mean_its_reach(case):
     embedding, prior, experts, others = case
     largest = embedding.largest_prior_variance(experts, others)

@@ -202,6 +202,9 @@ class Embedding(Protocol):
     ) -> Points:
         """Points of the rows of X (N, d) in the form that a pool keeps."""
 
+    def update_points(self, experts: ExpertsOfKind, points: Points) -> Points:
+        """Points of the same experts after fewer labels, in the form that they take now."""
+
     def predict(self, experts: ExpertsOfKind, X: Array) -> tuple[Array, Array]:
         """Means and variances (M, N) at the rows of X (N, d), without keeping their points."""
 

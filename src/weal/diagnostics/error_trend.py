@@ -42,11 +42,14 @@ from scipy.special import betaincinv
 from weal.core.arrays import Array, root_mean_square
 from weal.core.constants import INTERVAL_LEVEL
 from weal.core.extensions.outliers.prior import NO_OUTLIERS
+from weal.core.paper import ensemble
+from weal.core.protocols import Points
 from weal.core.scaling import Scaling
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import (
     LabelMixtures,
     averaged_labels,
+    join_mixtures,
     leave_one_out_means,
     main_experts,
     rms,
@@ -55,7 +58,7 @@ from weal.diagnostics.leave_one_out import (
 from weal.diagnostics.set_progress import goal_value
 from weal.goals.protocol import Goal
 from weal.learner.state import State
-from weal.model.model import Model, mean_sd
+from weal.model.model import Model, in_units
 from weal.model.training import (
     TrainedEnsemble,
     add_labels,
@@ -195,23 +198,42 @@ def error_trend(
     marks = [one for one in marks if one.labels in wanted]
     surprises = [one for one in known.surprises if one.labels < start] if known else []
     stops = sorted(n for n in {*wanted, *selections, replayed} if n >= start)
-    now = trained
+    now, told, points = trained, _Sequence(scale, y), None
     for i, end in pairwise([*stops, t]):
-        if i == t and (t > MAX_LABELS_RESELECTED or replayed < t):
-            now = trained
-        elif i == replayed < t:
-            now = _train_present_experts(trained, i)
-        elif i in selections or i == start:
-            now = select_and_train(trained, i)
-        now = main_experts(now, MIN_REPLAYED_WEIGHT) if i > MAX_LABELS_RESELECTED else now
+        before, now = now, _experts_at(i, now, trained, i in selections or i == start, replayed)
+        if now is not before:
+            surprises, points = [*surprises, *told.errors()], None
         if i in wanted:
-            marks.append(_mark(now, scale, X, y[:i], goal))
+            points = _points(now, X, points)
+            marks.append(_mark(now, scale, X, points, y[:i], goal))
         if i < end:
             expected, now = sequential_predictions(now, *_rows(trained, i, end))
-            surprises += _surprises(expected, scale, y[i:end], i)
+            told.append(expected, i)
         if progress:
             progress("error estimates", i, t)
-    return Trend(tuple(marks), tuple(surprises), len(X))
+    return Trend(tuple(marks), (*surprises, *told.errors()), len(X))
+
+
+def _experts_at(
+    i: int, now: TrainedEnsemble, trained: TrainedEnsemble, select: bool, replayed: int
+) -> TrainedEnsemble:
+    """The ensemble after i labels: `now`, unless other experts come in there."""
+    t = len(trained.y)
+    if i == t and (t > MAX_LABELS_RESELECTED or replayed < t):
+        now = trained
+    elif i == replayed < t:
+        now = _train_present_experts(trained, i)
+    elif select:
+        now = select_and_train(trained, i)
+    return main_experts(now, MIN_REPLAYED_WEIGHT) if i > MAX_LABELS_RESELECTED else now
+
+
+def _points(trained: TrainedEnsemble, X: Array, before: Points | None) -> Points:
+    """Candidates X (N, d) in the form of the experts; `before`: in that after fewer labels."""
+    experts = trained.ensemble.experts
+    if before is None:
+        return trained.embedding.points(experts, X)
+    return trained.embedding.update_points(experts, before)
 
 
 def _reselected_count(trained: TrainedEnsemble, first: int) -> int:
@@ -316,25 +338,41 @@ def _rows(trained: TrainedEnsemble, start: int, end: int) -> Rows:
 
 
 def _mark(
-    trained: TrainedEnsemble, scale: Scaling, X: Array, y: Array, goal: Goal | None
+    trained: TrainedEnsemble, scale: Scaling, X: Array, points: Points, y: Array, goal: Goal | None
 ) -> TrendPoint:
     which = averaged_labels(len(y))
     alone = leave_one_out_means(trained, scale, which)
     left_out, error = rms((y if which is None else y[which]) - alone, len(y))
-    _, sd = mean_sd(trained, scale, X)
+    _, sd = in_units(trained, scale, *ensemble.predict(trained.ensemble, points))
     value = goal_value(goal, trained, scale, X) if goal else None
     return TrendPoint(len(y), left_out, root_mean_square(sd), kinds(trained), error, value)
 
 
-def _surprises(
-    expected: LabelMixtures, scale: Scaling, y: Array, before: int
-) -> list[SequentialError]:
-    """Errors of labels y (N,) that came after `before` others; thinned if there are many."""
-    errors = y - expected.moments(scale)[0]
-    low, high = expected.interval(scale, INTERVAL_LEVEL)
-    sd, inside = (high - low) / (2.0 * _NORMAL), (low <= y) & (y <= high)
-    table = zip(errors.tolist(), sd.tolist(), inside.tolist(), strict=True)
-    every = [SequentialError(before + n, *row) for n, row in enumerate(table)]
-    return [
-        one for one in every if one.labels % (1 + one.labels // MAX_LABELS_WITH_EVERY_MARK) == 0
-    ]
+class _Sequence:
+    """Predictions of labels by the same experts, each from the labels before it."""
+
+    def __init__(self, scale: Scaling, y: Array) -> None:
+        self.scale, self.y = scale, y
+        self.expected: list[LabelMixtures] = []
+        self.before: list[int] = []
+
+    def append(self, expected: LabelMixtures, before: int) -> None:
+        """Add the predictions of labels that came after `before` others."""
+        self.expected.append(expected)
+        self.before.append(before)
+
+    def errors(self) -> list[SequentialError]:
+        """The errors of the labels so far, thinned if there are many; then there are none."""
+        if not self.expected:
+            return []
+        joined, start = join_mixtures(self.expected), self.before[0]
+        self.expected, self.before = [], []
+        y = self.y[start : start + joined.w.shape[1]]
+        errors = y - joined.moments(self.scale)[0]
+        low, high = joined.interval(self.scale, INTERVAL_LEVEL)
+        sd, inside = (high - low) / (2.0 * _NORMAL), (low <= y) & (y <= high)
+        table = zip(errors.tolist(), sd.tolist(), inside.tolist(), strict=True)
+        every = [SequentialError(start + n, *row) for n, row in enumerate(table)]
+        return [
+            one for one in every if one.labels % (1 + one.labels // MAX_LABELS_WITH_EVERY_MARK) == 0
+        ]

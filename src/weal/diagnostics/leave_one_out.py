@@ -22,10 +22,10 @@ each label under every expert trained on the labels before it. Weights and magni
 follow from e and s of the earlier ones, as if each label had been predicted and then learnt.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp
 
 from weal.core.arrays import Array, root_mean_square, standard_deviation
 from weal.core.extensions import leave_one_out as core
@@ -34,6 +34,8 @@ from weal.core.paper.ensemble import Ensemble, normalise, solve_quantile
 from weal.core.protocols import Magnitude
 from weal.core.scaling import Scaling
 from weal.model.training import TrainedEnsemble
+
+LEAST_LOG = -1e300  # of a density: below, it is 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,8 +62,13 @@ class LabelMixtures:
 
     def interval(self, scale: Scaling, level: float) -> tuple[Array, Array]:
         """Ends (N,), (N,) of intervals that contain a label with that probability; user's units."""
-        ends = [self._quantile(0.5 + side * level) for side in (-0.5, 0.5)]
-        low, high = (scale.means(self.trained.warp.unwarp(end)) for end in ends)
+        N, sides = self.w.shape[1], np.array([0.5 - 0.5 * level, 0.5 + 0.5 * level])
+        both = join_mixtures([self, self])  # the two ends are solved together
+        ends = [self.mu + self.scale.quantile(side, self.s) for side in sides.tolist()]
+        found = solve_quantile(
+            both.levels, both._log_density, np.concatenate(ends, axis=1), np.repeat(sides, N)
+        )
+        low, high = (scale.means(self.trained.warp.unwarp(end)) for end in (found[:N], found[N:]))
         return low, high
 
     def levels(self, z: Array) -> Array:  # (N,) -> (N,)
@@ -69,16 +76,38 @@ class LabelMixtures:
         below = self.scale.cdf(z - self.mu, self.s)
         return np.asarray((self.w * below).sum(axis=0))
 
-    def _quantile(self, level: float) -> Array:  # (N,)
-        """The quantile at that level."""
-        ends = self.mu + self.scale.quantile(level, self.s)
-        return solve_quantile(self.levels, self._log_density, ends, level)
-
     def _log_density(self, z: Array) -> Array:  # (N,) -> (N,)
         """Log density of labels z."""
         with np.errstate(divide="ignore"):
             log_w = np.log(self.w)
-        return np.asarray(logsumexp(log_w + self.scale.log_density(z - self.mu, self.s), axis=0))
+        parts = log_w + self.scale.log_density(z - self.mu, self.s)
+        largest = np.maximum(parts.max(axis=0), LEAST_LOG)
+        with np.errstate(divide="ignore"):
+            return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))
+
+
+def join_mixtures(several: Sequence[LabelMixtures]) -> LabelMixtures:
+    """The labels of several mixtures of one ensemble's experts, one after the other."""
+    first = several[0]
+    if len(several) == 1:
+        return first
+    w, mu, v, s = (
+        np.concatenate([getattr(one, part) for one in several], axis=1)
+        for part in ("w", "mu", "v", "s")
+    )
+    scale = first.scale
+    if isinstance(scale, ConjugateMagnitude):
+        a, b = (
+            np.concatenate([_by_label(getattr(one.scale, part), one.w) for one in several], axis=1)
+            for part in ("a", "b")
+        )
+        scale = replace(scale, a=a, b=b)
+    return replace(first, w=w, mu=mu, v=v, s=s, scale=scale)
+
+
+def _by_label(values: Array, w: Array) -> Array:  # (M, N)
+    """Values of M experts, (M,) or (M, N), for each of the labels that w (M, N) belongs to."""
+    return np.broadcast_to(values.reshape(len(values), -1), w.shape)
 
 
 def main_experts(trained: TrainedEnsemble, least: float) -> TrainedEnsemble:

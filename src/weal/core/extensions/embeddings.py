@@ -49,6 +49,10 @@ class FeatureEmbedding(ABC):
         """The same features."""
         return self.points(experts, X, dtype)
 
+    def update_points(self, experts: ExpertsOfKind, points: Array) -> Array:
+        """The same features."""
+        return points
+
     def predict(self, experts: ExpertsOfKind, X: Array) -> tuple[Array, Array]:
         """Means and variances (M, N)."""
         mu, v = experts.predict(self.points(experts, X))
@@ -123,6 +127,10 @@ class RawInputs:
     ) -> CorrelatedPoints:
         """The inputs with k(labelled, x), whose entries depend on one pair of points each."""
         return experts.correlated_points(X)
+
+    def update_points(self, experts: ExactExperts, points: SolvedPoints) -> SolvedPoints:
+        """The points with the rows of V that labels have added."""
+        return experts.extend_solved(points)
 
     def predict(self, experts: ExactExperts, X: Array) -> tuple[Array, Array]:
         """Means and variances (M, N); V overwrites k in memory."""

@@ -184,9 +184,14 @@ def quantile(ens: Ensemble, mu: Array, var: Array, level: float, lam: Array | No
 
 
 def solve_quantile(
-    cdf: Callable[[Array], Array], log_density: Callable[[Array], Array], ends: Array, level: float
+    cdf: Callable[[Array], Array],
+    log_density: Callable[[Array], Array],
+    ends: Array,
+    level: float | Array,
 ) -> Array:
     """Solve cdf(y) = level for y (N,), between the quantiles `ends` (M, N) of the components.
+
+    `level` is one for all, or one for each (N,).
 
     Newton's steps where they stay within the bounds, and bisection every third time: some 8 steps
     in place of 60, in nearly all the time that intervals take.

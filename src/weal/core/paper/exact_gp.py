@@ -230,6 +230,22 @@ class ExactExperts:
         ]
         return SolvedPoints(points.X, GrowingRows(np.stack(V)))
 
+    def extend_solved(self, points: SolvedPoints) -> SolvedPoints:
+        """Points that were solved after the first of the labels, after all of them.
+
+        The first rows of V stay, and V_2 = L_22^-1 (k_2 - L_21 V_1).
+        """
+        t = points.V.shape[1]
+        if t == len(self.X):
+            return points
+        K = all_correlations(self.kernels, self.X[t:], points.X)
+        K -= np.matmul(self.L[:, t:, :t], points.V)
+        rows = [
+            solve_triangular(L, k, lower=True, check_finite=False)
+            for L, k in zip(self.L[:, t:, t:], K, strict=True)
+        ]
+        return SolvedPoints(points.X, GrowingRows(np.concatenate([points.V, rows], axis=1)))
+
     def back(self, w: Array) -> Array:
         """L^-T w (M, t) for vectors w (M, t)."""
         if not len(self.X):
