@@ -165,11 +165,18 @@ def _responses(one: Operation) -> dict[str, object]:
     done: dict[str, object] = {"description": one.summary, "content": content}
     if "{name}" in one.path:
         done["headers"] = headers
+    if one.links:
+        done["links"] = {id_: _link(id_, body) for id_, body in one.links.items()}
     found: dict[str, object] = {str(one.status): done}
     if one.is_conditional:
         found["304"] = {"description": "Nothing has changed (If-None-Match)."}
     found["default"] = {"$ref": "#/components/responses/problem"}
     return found
+
+
+def _link(id_: str, body: JsonSchema) -> dict[str, object]:
+    """What a client may do with the answer."""
+    return {"operationId": id_, "parameters": {"name": "$request.path.name"}, "requestBody": body}
 
 
 def _answer_schema(answer: str | JsonSchema) -> JsonSchema:

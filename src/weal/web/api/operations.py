@@ -129,6 +129,7 @@ class Operation:
     description: str = ""
     media: Sequence[str] = ("application/json",)  # of the answer
     examples: Sequence[Example] = ()
+    links: Mapping[str, JsonSchema] = field(default_factory=dict)  # body of an operation after it
     is_conditional: bool = False  # a GET that answers 304 to If-None-Match
 
     @property

@@ -103,6 +103,12 @@ IDS_ANSWER: JsonSchema = {
 @operation(
     "POST", "/campaigns/{name}/ask", "ask", "Suggest the next rows to measure.",
     may="ask", body=object_of(ASK_FIELDS), needs_body=False,
+    links={
+        "tell": {"id": "$response.body#/0/id", "value": 312.5},
+        "skip": {"ids": ["$response.body#/0/id"], "note": "cracked"},
+        "release": {"ids": ["$response.body#/0/id"]},
+        "withdraw": {"ids": ["$response.body#/0/id"]},
+    },
     answer={"anyOf": [{"$ref": "ask.json"}, IDS_ANSWER]},
     examples=[Example("four rows", {"n": 4, "key": "plate-7"}), Example("one row", {"by": "ann"}),
               Example("a plate", {"n": 3, "same": "quench", "where": "temper_temp < 600"})],
