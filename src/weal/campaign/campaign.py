@@ -79,6 +79,8 @@ class Campaign(CampaignLog):
         Who does passes over candidates in files; see `ActiveLearner`.
     progress : function or None
         Called with what is being done, how many rows are done, and of how many.
+    log : tuple of Ledger and list of Event, or None
+        The campaign as it was just read, so that only newer events are read.
 
     Raises
     ------

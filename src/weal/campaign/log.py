@@ -36,15 +36,17 @@ class CampaignLog:
         *,
         scheduler: object = None,
         progress: Progress | None = None,
+        log: "tuple[Ledger, Sequence[Event]] | None" = None,
     ) -> None:
         check_scheduler(scheduler)
-        if name not in (there := store.campaigns()):
+        if log is None and name not in (there := store.campaigns()):
             raise unknown_campaign(name, there, store.url)
         self.name, self.who = name, who
         self._store: Store | None = store
         self.scheduler, self.progress = scheduler, progress  # of passes over files
-        self._ledger = Ledger(name)
-        self._events: list[Event] = []  # the events that the ledger has applied
+        self._ledger = Ledger(name) if log is None else log[0]
+        # the events that the ledger has applied
+        self._events: list[Event] = [] if log is None else list(log[1])
         self._session: Session | None = None
 
     def __enter__(self) -> Self:

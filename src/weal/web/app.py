@@ -24,7 +24,6 @@ from fastapi.staticfiles import StaticFiles
 from fastapi.templating import Jinja2Templates
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.exceptions import HTTPException as AnyHTTPException
-from starlette.routing import Route
 
 from weal import __version__
 from weal.errors import WealError
@@ -32,7 +31,7 @@ from weal.store.protocol import Store
 from weal.text import number, percent
 from weal.web.access import AccessPolicy
 from weal.web.actors import error_text
-from weal.web.api.application import Api
+from weal.web.api.application import Api, ApiMiddleware
 from weal.web.api.openapi import all_operations
 from weal.web.job_runners import InProcessRunner
 from weal.web.job_worker import Worker
@@ -48,7 +47,7 @@ from weal.web.pages import (
     session,
     watch,
 )
-from weal.web.problems import API, status_of
+from weal.web.problems import status_of
 from weal.web.request import CampaignRequest, RequestContext, ServerContext
 from weal.web.server_folder import NO_ROOM, JobResults, is_disk_full
 
@@ -202,11 +201,9 @@ def create_app(
     for page in PAGES:
         app.include_router(page.router)
     app.get("/healthz", response_class=PlainTextResponse)(healthz)
-    api = Api(app.state.server, all_operations())
-    app.router.routes.append(Route(API, api))
-    app.mount(API, api)
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     _add_errors(app)
+    app.add_middleware(ApiMiddleware, api=Api(app.state.server, all_operations()))
     app.add_middleware(AccessMiddleware, policy=policy)
     return app
 

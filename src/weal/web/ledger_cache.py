@@ -31,6 +31,10 @@ class LedgerCache:
         """The last events, the newest first."""
         return self._entry(name).read(self.store)[1][: -limit - 1 : -1]
 
+    def log(self, name: str) -> tuple[Ledger, list[Event]]:
+        """The ledger and all events now, for a campaign to write to."""
+        return self._entry(name).read(self.store)
+
     def _entry(self, name: str) -> "_CachedLedger":
         with self._lock:
             entry = self._cached.setdefault(name, _CachedLedger(name))

@@ -252,7 +252,8 @@ class CampaignRequest(RequestContext):
 
     def campaign(self) -> Campaign:
         """The campaign, to write to in the name of this person."""
-        return Campaign(self.name, self.server.store, self.who)
+        log = self.server.ledgers.log(self.name)
+        return Campaign(self.name, self.server.store, self.who, log=log)
 
     def cached_result(self, kind: str) -> JobResult | None:
         """The last result of this kind; a newer one is requested if events came since."""

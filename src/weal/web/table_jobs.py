@@ -143,7 +143,11 @@ def without_path(path: Path) -> Iterator[None]:
     except TableError:
         raise
     except ValueError as error:
-        raise ValueError(str(error).replace(str(path), "this file")) from error
+        text = str(error).replace(str(path), "this file")
+        if isinstance(error, WealError):  # its type and code say more
+            error.args = (text, *error.args[1:])
+            raise
+        raise ValueError(text) from error
 
 
 def _refuse_too_large(error: ValueError) -> None:

@@ -9,7 +9,7 @@ keys and preconditions.
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -26,6 +26,7 @@ from weal.web.problems import (
     PROBLEM_TYPE,
     VERSION,
     RequestProblem,
+    is_api,
     problem,
     problem_bytes,
     status_of,
@@ -33,6 +34,8 @@ from weal.web.problems import (
 from weal.web.request import ServerContext
 from weal.web.request_body import Message, Receive, Send
 from weal.web.server_folder import NO_ROOM, is_disk_full
+
+App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class Api:
@@ -73,8 +76,6 @@ class Api:
         query = read_query(scope["query_string"], operation.query)
         call = Call(operation, self.server, actor, scope["state"]["request_id"], receive, headers)
         call.name, call.query, call.visit = name, query, scope["state"].get("visit")
-        if name:
-            await run_in_threadpool(self.server.store.head, name)  # UnknownCampaign
         if operation.method != "GET":
             await read_content(call, request)
         call.expected = read_tags(headers.get("if-match"))
@@ -84,9 +85,7 @@ class Api:
 
     def _route(self, scope: Message) -> tuple[Operation, str]:
         """The operation, and the name of the campaign; 404 or 405 if there is none."""
-        root: str = scope.get("app_root_path", scope.get("root_path", ""))
-        path: str = scope["path"].removeprefix(root)
-        parts = tuple(path.split("/")[2:])  # after /api
+        parts = tuple(scope["path"].split("/")[2:])  # after /api
         name = parts[2] if len(parts) > 2 else ""
         segments = (*parts[1:2], *(["{name}"] if name else parts[2:3]), *parts[3:])
         methods = self._routes.get(segments) if parts[:1] == (VERSION,) else None
@@ -125,6 +124,17 @@ async def _run(call: Call) -> Answer:
 def _delete_upload(call: Call) -> None:
     if call.upload is not None:
         call.upload.path.unlink(missing_ok=True)
+
+
+class ApiMiddleware:
+    """Sends every request below /api to the API, whatever letters its path has."""
+
+    def __init__(self, app: App, api: Api) -> None:
+        self.app, self.api = app, api
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        own = scope["type"] == "http" and is_api(scope["path"])
+        await (self.api if own else self.app)(scope, receive, send)
 
 
 def _segments(path: str) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ class Call:
     def campaign(self) -> Campaign:
         """The campaign, to write to in this name; Changed if its state is not as expected."""
         store, self._guard = guard(self.server.store, self.expected)
-        return Campaign(self.name, store, self.who)
+        return Campaign(self.name, store, self.who, log=self.server.ledgers.log(self.name))
 
     @property
     def tag(self) -> str:

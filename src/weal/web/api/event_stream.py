@@ -98,6 +98,7 @@ async def events(call: Call) -> Answer:
     (server-sent events; Last-Event-ID is understood), else the answer is a page: the header Link
     has the address of the next one. `wait` makes it a long poll.
     """
+    await asyncio.to_thread(call.server.store.head, call.name)  # UnknownCampaign
     since, limit = int(call.query["since"]), int(call.query["limit"])
     if SSE_TYPE in call.headers.get("accept", ""):
         last = call.headers.get("last-event-id", "")
