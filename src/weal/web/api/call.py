@@ -20,6 +20,7 @@ from typing import Any, Unpack
 from weal.campaign.answers import json_text
 from weal.campaign.campaign import Campaign
 from weal.campaign.preconditions import GuardedStore, guard, state_tag
+from weal.errors import NotAuthenticated
 from weal.store.actors import Actor
 from weal.web.access import Visit
 from weal.web.api.operations import Operation
@@ -80,6 +81,13 @@ class Call:
     def is_authenticated(self) -> bool:
         """Whether the token or session of the request is still valid."""
         return self.visit is not None and self.server.policy.access.is_valid(self.visit)
+
+    def check_authenticated(self) -> None:
+        """NotAuthenticated if the token or session has ended since the request began."""
+        if not self.is_authenticated():
+            raise NotAuthenticated(
+                "this token was revoked or has expired: send another one (`weal token add`)"
+            )
 
     def campaign(self) -> Campaign:
         """The campaign, to write to in this name; Changed if its state is not as expected."""

@@ -24,6 +24,7 @@ MAX_WAITING = 200  # clients of a server that wait for events
 POLL_SECONDS = 0.25  # between two looks at the store
 HEARTBEAT_SECONDS = 15.0  # so that no proxy closes an idle stream
 SSE_TYPE = "text/event-stream"
+UNBUFFERED = {"x-accel-buffering": "no"}  # nginx passes every event on at once
 
 
 class Watcher:
@@ -103,10 +104,11 @@ async def events(call: Call) -> Answer:
     if SSE_TYPE in call.headers.get("accept", ""):
         last = call.headers.get("last-event-id", "")
         since = int(last) if last.isascii() and last.isdigit() and len(last) < 16 else since
-        return Answer(_stream(call, since), media=SSE_TYPE)
+        return Answer(_stream(call, since), media=SSE_TYPE, headers=UNBUFFERED)
     found = await _page(call, since, limit)
     if not found and call.query["wait"]:
         found = await _wait(call, since, limit)
+        await asyncio.to_thread(call.check_authenticated)  # the token may have ended meanwhile
     tag = state_tag(found[-1].seq, found[-1].hash) if found else None
     more = {}
     if len(found) == limit:
