@@ -4,6 +4,7 @@
         [--what random,others,batches] [--out FILE] [--to FILE]
     python -m benchmarks.real_labels.choice --data FOLDER --what runs --out FILE --to FILE
         [--tasks NAME ...] [--methods auto random ...] [--seeds 0:20] [--batch 8]
+    python -m benchmarks.real_labels.choice --data FOLDER --what ten,fits --seeds 0:20 --out FILE
 
 Tasks are the ten of `weal bench`, two noisy functions, and tables: those in the data folder, and
 some of their columns. A seed is a realisation: the same points for all methods. The area is the
@@ -13,8 +14,11 @@ against the function without noise. A batch of 8 is asked at once and told toget
 over the numbers of labels at which a batch ends.
 
 Realisations count from 1000 on, with seed 11: none of them was looked at when anything was chosen.
-With `--out` finished runs of the same code are kept, and the same call goes on. `--what runs` plays
-these methods on these tasks, one realisation of all of them after the other, and says nothing.
+With `--out` finished runs of the same code are kept, and the same call goes on; each run is told on
+stderr as it ends. `--what runs` plays these methods on these tasks, one realisation of all of them
+after the other: with other `--tasks`, several processes share the runs and the file. `--what ten`
+is the default less random choice on the ten tasks of `weal bench`, each and pooled, and `--what
+fits` the default less even weights and less `mvr-var` where the model fits well (FITS_WELL).
 `--to` writes the area of every run that is kept as a result file (`record`).
 """
 
@@ -34,7 +38,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks import record
-from benchmarks.real_labels.tasks import EVERY, NOISY, TABLES
+from benchmarks.real_labels.tasks import EVERY, FUNCTIONS, NOISY, TABLES
 
 from weal import ActiveLearner
 from weal.benchmark.curve_cache import code
@@ -48,6 +52,8 @@ from weal.learner.config import EARLIER_AUTO
 Row = tuple[str, str, str]  # what, asked, measured
 SEED, FIRST = 11, 1000
 BATCH = 8
+TEN = (*FUNCTIONS, "California", "Diabetes", "Malaria (stand-in)")
+FITS_WELL = ("Gramacy", *NOISY)
 FOR_BATCHES = ("Malaria (stand-in)", "Diabetes", "elevation", "temperature", "Tanzania 2015")
 SINGLE = (
     "mvr-var",
@@ -97,6 +103,8 @@ class Runs:
             if self.out is not None:
                 with self.out.open("a") as file:
                     file.write(json.dumps([key, self.kept[key].tolist()]) + "\n")
+            told = f"{name}, {method}, realisation {seed}: {self.kept[key].mean():+.3f}"
+            print(told, file=sys.stderr, flush=True)
         return float(self.kept[key][every - 1 :: every].mean())
 
     def rows(self) -> list[dict[str, Any]]:
@@ -142,6 +150,29 @@ def against_random(runs: Runs, seeds: Sequence[int]) -> list[Row]:
     return found
 
 
+def on_the_ten(runs: Runs, seeds: Sequence[int]) -> list[Row]:
+    """The default minus random choice on each of the ten tasks of `weal bench`, and pooled."""
+    found: list[Row] = []
+    each = []
+    for name in at_hand(runs.data, TEN):
+        d = runs.difference(name, "auto", "random", seeds)
+        found.append((f"area, auto - random: {name}", "mean <= +0.01", shown(interval(d, 0))))
+        each.append(d)
+    pooled = shown(interval(np.mean(each, axis=0), 0))
+    found.append((f"area, auto - random: {len(each)} tasks pooled", "upper end < 0", pooled))
+    return found
+
+
+def where_it_fits(runs: Runs, seeds: Sequence[int]) -> list[Row]:
+    """The default minus even weights and `mvr-var`, on functions that the model fits well."""
+    return [
+        (f"area, auto - {other}: {name}", "<= 0", shown(interval(d, 0)))
+        for name in FITS_WELL
+        for other in ("even", "mvr-var")
+        for d in [runs.difference(name, "auto", other, seeds)]
+    ]
+
+
 def against_others(runs: Runs, seeds: Sequence[int]) -> list[Row]:
     """The default minus even weights on noisy functions, and minus each single function."""
     found = []
@@ -177,14 +208,22 @@ def batches(runs: Runs, seeds: Sequence[int]) -> list[Row]:
     return found
 
 
+PARTS = {
+    "random": against_random,
+    "others": against_others,
+    "batches": batches,
+    "ten": on_the_ten,
+    "fits": where_it_fits,
+}
+
+
 def rows(
     seeds: Sequence[int], *, queries: int = 60, data: Folder = None, out: Path | None = None,
     what: Sequence[str] = ("random", "others", "batches"),
 ) -> list[Row]:  # fmt: skip
     """The rows of the table: what, asked, measured; tables are looked for in WEAL_DATA, too."""
     runs = Runs(queries, data, out)
-    parts = {"random": against_random, "others": against_others, "batches": batches}
-    return [row for name in what for row in parts[name](runs, list(seeds))]
+    return [row for name in what for row in PARTS[name](runs, list(seeds))]
 
 
 def write(runs: Runs, to: Path | None, seeds: str) -> None:
@@ -210,7 +249,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=60)
     parser.add_argument("--data", default=None)
     parser.add_argument("--out", type=Path, default=None)
-    parser.add_argument("--what", default="random,others,batches", help="or runs")
+    parser.add_argument("--what", default="random,others,batches", help="or ten, fits, runs")
     parser.add_argument("--tasks", nargs="+", choices=list(EVERY))
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=["auto", "random"])
     parser.add_argument("--batch", type=int, default=1)
@@ -219,10 +258,9 @@ def main() -> None:
     runs = Runs(given.queries, given.data, given.out)
     if given.what == "runs":
         return play(runs, given)
-    parts = {"random": against_random, "others": against_others, "batches": batches}
     seeds = range(*map(int, given.seeds.split(":")))
     for name in given.what.split(","):
-        for row in parts[name](runs, seeds):
+        for row in PARTS[name](runs, seeds):
             print("  ".join(row))
     write(runs, given.to, given.seeds)
 

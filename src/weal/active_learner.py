@@ -685,8 +685,9 @@ class ActiveLearner(LearnerView):
         Its parameters are taken, not its labels. None: the default ones.
     acquisition : str, function, or list of them
         One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, mvr-var-igs,
-        bald, igs, best(k), lowest(k), ei, ei-min, ucb(b), lcb(b), straddle(h), straddle(low, high);
-        "auto", the default, which is the one of the goal (mvr-var-igs to learn); "multi" for the
+        mvr-var-misfit, bald, igs, best(k), lowest(k), ei, ei-min, ucb(b), lcb(b), straddle(h),
+        straddle(low, high);
+        "auto", the default, which is the one of the goal (mvr-var-misfit to learn); "multi" for the
         paper's five together, weighed as labels come; a list for others together; or your own
         function of a `weal.core.paper.acquisition.Belief` that returns one score for each
         candidate. One that looks at each candidate by itself may say so (``f.pointwise = True``):
@@ -710,8 +711,8 @@ class ActiveLearner(LearnerView):
         The unit of a column of numbers; cells in other units are converted: {"volume": "mL"}.
     cost : str, function, or one number for each candidate
         What a label costs: a column, or a function of the row (as an oracle gets it). Scores
-        that are an amount or the log of one (those of goals, ivr, mvr, mvr-var, mvr-var-igs, wvar,
-        qbc, gpm-var, ei) are divided by it; others refuse.
+        that are an amount or the log of one (those of goals, ivr, mvr, mvr-var, mvr-var-igs,
+        mvr-var-misfit, wvar, qbc, gpm-var, ei) are divided by it; others refuse.
     validation : (X, y) or None
         Labels kept apart, on which several acquisition functions are judged. None: they are
         judged by leave-one-out on the labels told (ours; needs no labels to spare).
@@ -1237,7 +1238,7 @@ class ActiveLearner(LearnerView):
         check_goal_chooses("auto" if settings.by_goal else list(settings.functions), wanted)
         functions = settings.functions
         if settings.by_goal:
-            functions = functions_for(self.candidates, "auto", wanted)
+            functions = functions_for(self.candidates, "auto", wanted, settings.parameters)
         self._apply(FunctionsChanged(functions, wanted, settings.by_goal))
 
     def skip(self, name: Hashable) -> None:

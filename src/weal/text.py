@@ -12,6 +12,8 @@ REASONS = {
     "ivr": "it would make the model surer elsewhere too",
     "mvr": "its label would make the model surest over all candidates",
     "mvr-var": "its label would teach most about all candidates, and the model is unsure there",
+    "mvr-var-misfit": "its label would teach most about all candidates: the model is unsure there, "
+    "and, as far as it does not fit yet, it is far from what was measured",
     "mvr-var-igs": "its label would teach most about all candidates: the model is unsure there, "
     "and it is far from what was measured",
     "bald": "its label would tell the experts apart",

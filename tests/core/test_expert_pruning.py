@@ -21,7 +21,13 @@ from weal.learner.pools.protocol import ScorePass
 from weal.learner.pools.score_pass import belief_of
 
 KINDS = ("features", "encoded", "exact")
-EXEMPT = {"random", "mvr", "mvr-var", "mvr-var-igs"}  # mvr looks at experts of some weight alone
+EXEMPT = {
+    "random",
+    "mvr",
+    "mvr-var",
+    "mvr-var-igs",
+    "mvr-var-misfit",
+}  # mvr looks at experts of some weight alone
 EPS = np.finfo(float).eps
 # Logs of weights at awkward moments: one expert has all but nothing; a chain of ever smaller
 # ones; two alike and two that are gone; just above and below what is negligible; almost even.

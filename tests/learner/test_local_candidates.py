@@ -178,6 +178,7 @@ def test_what_is_no_amount_of_variance_refuses_a_cost():
         "mvr",
         "mvr-var",
         "mvr-var-igs",
+        "mvr-var-misfit",
     }
 
     def own(belief):

@@ -26,7 +26,10 @@ def belief(seed, M=4, N=6, d=3, t=5, scale=1.0, unequal=3.0, blanks=True):
     part = experts_in_reduction(w)
     correlated = rng.uniform(-0.5, 0.5, (len(part), N, 7)) * np.sqrt(var[part])[:, :, None]
     target_belief = TargetBelief(
-        part, frozen(scale * rng.standard_normal((len(part), 7))), frozen(scale * correlated)
+        part,
+        frozen(scale * rng.standard_normal((len(part), 7))),
+        frozen(scale * correlated),
+        frozen(scale**2 * rng.exponential(0.3, (len(part), 7))),
     )
     return Belief(
         w=frozen(w),

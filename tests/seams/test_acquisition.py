@@ -17,7 +17,13 @@ from weal.core.extensions.acquisition_registry import (
     needs_reduction,
     needs_targets,
 )
-from weal.core.extensions.more_acquisitions import igs, ivr
+from weal.core.extensions.more_acquisitions import (
+    igs,
+    ivr,
+    misfit_power,
+    mvr_var,
+    unexplained_share,
+)
 from weal.core.extensions.variance_reduction import TargetBelief
 from weal.core.paper.acquisition import (
     NEGLIGIBLE_WEIGHT,
@@ -45,7 +51,7 @@ LOOPS = {
     "gpm-var": scores.mixture_variance,
     "gpm-ent": scores.mixture_entropy_bound,
 }
-TARGETED = ["mvr", "mvr-var", "mvr-var-igs"]
+TARGETED = ["mvr", "mvr-var", "mvr-var-igs", "mvr-var-misfit"]
 ENTROPIES = ("went", "gpm-ent")
 # How a score follows labels that are measured in another unit: times unit^power.
 POWERS = {
@@ -92,9 +98,8 @@ def experts(bel, which):
     order = np.arange(len(bel.w))[which].tolist()
     there = [n for n, m in enumerate(order) if m in rows]
     at = [rows[order[n]] for n in there]
-    target_belief = TargetBelief(
-        np.array(there), bel.target_belief.mu[at], bel.target_belief.cov[at]
-    )
+    target = bel.target_belief
+    target_belief = TargetBelief(np.array(there), target.mu[at], target.cov[at], target.var[at])
     chosen = {name: frozen(getattr(bel, name)[which]) for name in parts}
     return replace(bel, **chosen, target_belief=target_belief)
 
@@ -174,6 +179,29 @@ def test_igs_is_the_least_product_of_distances_over_the_labels(bel):
     close(igs(bel), truth, bel, "igs")
 
 
+@pytest.mark.parametrize("t", [3, 20, 28, 35, 60])
+def test_misfit_is_mvr_var_where_the_model_fits_and_mvr_var_igs_where_it_does_not(t):
+    bel = belief(7, t=t)
+    target = bel.target_belief
+    agreed = replace(target, mu=target.mu[:1] + 0.0 * target.mu, var=0.0 * target.var)
+    fits = replace(bel, target_belief=agreed)
+    unsure = replace(bel, target_belief=replace(target, mu=0.0 * target.mu, var=1.0 + target.var))
+    assert unexplained_share(fits) < 1e-12
+    assert unexplained_share(unsure) == 1.0
+    close(ACQUISITIONS["mvr-var-misfit"](fits), mvr_var(fits), fits, "mvr-var")
+    part = np.clip((t - 20) / 15, 0.0, 1.0)
+    expected = mvr_var(unsure) * igs(unsure) ** (0.5 * part)
+    close(ACQUISITIONS["mvr-var-misfit"](unsure), expected, unsure, "mvr-var")
+
+
+def test_the_power_of_igs_rises_with_the_unexplained_share():
+    powers = [misfit_power(share, 100) for share in np.linspace(0.0, 1.0, 11).tolist()]
+    np.testing.assert_allclose(powers[:2], 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.diff(powers[1:5]), 0.5 / 3)
+    assert set(powers[4:]) == {0.5}
+    assert misfit_power(0.9, 20) == 0.0
+
+
 def test_igs_without_labels_prefers_nobody():
     assert len(set(igs(belief(1, t=0)).tolist())) == 1
 
@@ -228,6 +256,10 @@ class OfBelief:
     @property
     def means(self):
         return self.bel.target_belief.mu
+
+    @property
+    def variances(self):
+        return self.bel.target_belief.var
 
     def posterior(self, experts, which):
         np.testing.assert_array_equal(which, self.bel.target_belief.which)
@@ -349,14 +381,21 @@ def test_scores_follow_the_unit_of_the_labels(name, bel, unit):
         y_labelled=frozen(unit * bel.y_labelled),
         reduction=frozen(unit**2 * bel.reduction),
         target_belief=TargetBelief(
-            bel.target_belief.which, unit * bel.target_belief.mu, unit**2 * bel.target_belief.cov
+            bel.target_belief.which,
+            unit * bel.target_belief.mu,
+            unit**2 * bel.target_belief.cov,
+            unit**2 * bel.target_belief.var,
         ),
     )
     was = ACQUISITIONS[name](bel)
     if name in ("ei", "ei-min"):  # logs of amounts, of 1 without a label
         expected = was + np.log(unit) * bool(len(bel.y_labelled))
     else:
-        expected = was + np.log(unit) if name in ENTROPIES else was * unit ** POWERS[name]
+        t = len(bel.y_labelled)
+        power = POWERS.get(name, 2.0 + misfit_power(unexplained_share(bel), t))
+        expected = was + np.log(unit) if name in ENTROPIES else was * unit**power
+    if name == "mvr-var-misfit" and not len(bel.y_labelled):
+        expected = was * unit**2
     if name.endswith("igs") and not len(bel.y_labelled):
         expected = was * unit ** (POWERS[name] - POWERS["igs"] * (0.5 if name != "igs" else 1.0))
     close(ACQUISITIONS[name](other), expected, other, name)

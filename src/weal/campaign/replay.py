@@ -36,7 +36,10 @@ from weal.campaign.events import (
     gives_row_back,
 )
 from weal.campaign.ledger import Ledger, quantity_of_event
+from weal.core.extensions.acquisition_registry import AcquisitionArgument
+from weal.core.paper.acquisition import Acquisition
 from weal.goals.grammar import parse_goal
+from weal.goals.protocol import Goal
 from weal.learner import events as happened
 from weal.learner.config import is_auto, resolve_acquisition
 from weal.learner.labels import Label
@@ -72,11 +75,19 @@ def replay(events: Sequence[Event], pool: CandidateTable, ledger: Ledger) -> Rep
     goal = parse_goal(settings.get("goal", "learn"))
     learner = ActiveLearner(pool.upto(first), model, acquisition, repeats=False, **own)
     state = measure(learner.state, [one.quantity for one in ledger.quantities.values()])
-    functions = resolve_acquisition(acquisition, goal, state.candidates.in_shards)
+    functions = _functions(state, acquisition, goal)
     state = apply(state, happened.FunctionsChanged(functions, goal, is_auto(acquisition)))
     for body in ledger.earlier:
         state = apply(state, earlier_event(body))
     return replay_new_events(Replay(state, acquisition, model), events, pool)
+
+
+def _functions(
+    state: State, acquisition: AcquisitionArgument, goal: Goal
+) -> dict[str, Acquisition]:
+    """The acquisition functions of a campaign; "auto" goes by the version of its model."""
+    of_0_2 = state.settings.parameters.setting.is_of_0_2
+    return resolve_acquisition(acquisition, goal, state.candidates.in_shards, of_0_2)
 
 
 def _model(ledger: Ledger) -> dict[str, Any]:
@@ -245,7 +256,7 @@ def _replay_settings(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     if "acquisition" not in changes and goal == before:
         return now
     acquisition = changes.get("acquisition", now.acquisition)
-    functions = resolve_acquisition(acquisition, goal, now.state.candidates.in_shards)
+    functions = _functions(now.state, acquisition, goal)
     changed = happened.FunctionsChanged(functions, goal, is_auto(acquisition))
     return replace(now, state=apply(now.state, changed), acquisition=acquisition)
 

@@ -157,6 +157,10 @@ class TargetPosterior(Protocol):
     def means(self) -> Array:
         """Means (H, R) of f at the targets."""
 
+    @property
+    def variances(self) -> Array:
+        """Variances (H, R) of f at the targets, in units of the magnitude."""
+
     def covariance(self, points: Points) -> Array:
         """Covariances (H, N, R) of pool points of these experts with the targets.
 

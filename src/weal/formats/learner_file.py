@@ -27,7 +27,7 @@ from weal.formats.codec import (
     id_to_json,
     with_prefix,
 )
-from weal.goals.learn import DEFAULT_ACQUISITION
+from weal.goals.learn import DEFAULT_ACQUISITION, DEFAULT_ACQUISITION_OF_0_2
 from weal.learner.candidates import CostFunction
 from weal.learner.config import (
     EARLIER_AUTO,
@@ -153,7 +153,7 @@ def load(
     header, arrays = archive.read(path, LEARNER_KIND, JOINT_LEARNER_KIND)
     if _has_earlier_auto(header, acquisition):
         header, arrays = _with_auto(header, arrays, path)
-    chosen = _resolve_acquisition(header.get("acquisition", []), header.get("own", []), acquisition)
+    chosen = _resolve_acquisition(header, acquisition)
     try:
         return _with_cost(_state(header, arrays, chosen), cost), int(header["memory"])
     except UnreadableFile:
@@ -175,22 +175,25 @@ def _has_earlier_auto(header: Header, acquisition: AcquisitionArgument | None) -
 def _with_auto(header: Header, arrays: Arrays, path: FilePath) -> tuple[Header, Arrays]:
     """The content of a learner file with its earlier "auto" replaced by the present one."""
     warnings.warn(f"{path}: {NOW_AUTO}", stacklevel=4)
-    changed = {"acquisition": list(resolve_acquisition("auto")), "own": []}
+    changed = {"acquisition": list(resolve_acquisition("auto", of_0_2=True)), "own": []}
     return {**header, **changed}, {**arrays, "log_omega": np.zeros(1)}
 
 
 def _resolve_acquisition(
-    names: list[str], own: list[str], acquisition: AcquisitionArgument | None
+    header: Header, acquisition: AcquisitionArgument | None
 ) -> AcquisitionArgument:
-    """The acquisition functions of a file, or the given ones."""
+    """The acquisition functions of a file, or the given ones; "auto" is that of its version."""
+    names, own = header.get("acquisition", []), header.get("own", [])
+    of_0_2 = "model_version" not in header.get("params", {})
     if acquisition is None and own:
         raise ValueError(
             f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
             "give them again: load(path, acquisition=...)"
         )
-    if acquisition is not None and list(resolve_acquisition(acquisition)) != names:
+    given = names if acquisition is None else resolve_acquisition(acquisition, of_0_2=of_0_2)
+    if list(given) != names:
         raise ValueError(
-            f"the learner asks by {names}, and {list(resolve_acquisition(acquisition))} was given; "
+            f"the learner asks by {names}, and {list(given)} was given; "
             "give the same functions in the same order, since their weights are in the file"
         )
     return names if acquisition is None else acquisition
@@ -207,7 +210,7 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
     settings = settings_of(
         candidates, params, acquisition, **named, validation=validation, goal=goal, repeats=repeats
     )
-    by_goal = header.get("by_goal", header["acquisition"] == [DEFAULT_ACQUISITION])
+    by_goal = header.get("by_goal", header["acquisition"] == [DEFAULT_ACQUISITION_OF_0_2])
     settings = dataclasses.replace(settings, by_goal=_truth(by_goal))
     reference = arrays.get("reference")
     parts = _unpack_parts(header, arrays, params, candidates.target)

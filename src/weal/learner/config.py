@@ -1,8 +1,8 @@
 """The settings of a learner, checked when they are given, and acquisition functions by name.
 
-"auto", the default, is the function of the goal: DEFAULT_ACQUISITION for `learn`. Weal 0.1 and
-early files of 0.2 combined six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from such a
-file continues with the one.
+"auto", the default, is the function of the goal: DEFAULT_ACQUISITION for `learn`, or, with models
+of 0.2, DEFAULT_ACQUISITION_OF_0_2. Weal 0.1 and early files of 0.2 combined six functions by
+Algorithm 2 (`EARLIER_AUTO`); a learner from such a file continues with the one.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from weal.core.extensions.acquisition_registry import (
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
 from weal.goals.grammar import combine_goals
-from weal.goals.learn import DEFAULT_ACQUISITION, Learn
+from weal.goals.learn import DEFAULT_ACQUISITION, DEFAULT_ACQUISITION_OF_0_2, Learn
 from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.state import LearnerConfig
@@ -34,19 +34,22 @@ ACQUISITION_GROUPS = {
 EARLIER_AUTO = (*PAPER, "igs")
 NOW_AUTO = (
     "its rows were chosen by six functions whose weights were kept; the default is "
-    f"{DEFAULT_ACQUISITION} now, and chooses from here on"
+    f"{DEFAULT_ACQUISITION_OF_0_2} now, and chooses from here on"
 )
 
 
 def resolve_acquisition(
-    acquisition: AcquisitionArgument, goal: Goal | None = None, in_shards: bool = False
-) -> dict[str, Acquisition]:
+    acquisition: AcquisitionArgument, goal: Goal | None = None, in_shards: bool = False,
+    of_0_2: bool = False,
+) -> dict[str, Acquisition]:  # fmt: skip
     """Acquisition functions by name, for a name, a function, or a list of both.
 
-    "auto" is the function of the goal, and without one that of `learn`.
+    "auto" is the function of the goal, and without one that of `learn`; `of_0_2`: that of weal 0.2.
     """
-    if isinstance(acquisition, str) and acquisition == "auto" and goal is not None:
-        return dict([find_acquisition(goal.acquisition(in_shards))])
+    if isinstance(acquisition, str) and acquisition == "auto":
+        name = DEFAULT_ACQUISITION if goal is None else goal.acquisition(in_shards)
+        earlier = of_0_2 and name == DEFAULT_ACQUISITION
+        return dict([find_acquisition(DEFAULT_ACQUISITION_OF_0_2 if earlier else name)])
     if isinstance(acquisition, str) and acquisition in ACQUISITION_GROUPS:
         return {name: ACQUISITIONS[name] for name in ACQUISITION_GROUPS[acquisition]}
     if isinstance(acquisition, str) or callable(acquisition):
@@ -54,7 +57,8 @@ def resolve_acquisition(
         return {name: function}
     if not isinstance(acquisition, list | tuple):
         raise TypeError(f"acquisition is {acquisition!r}; it needs a name, a function, or a list")
-    several = [pair for part in acquisition for pair in resolve_acquisition(part).items()]
+    each = [resolve_acquisition(part, of_0_2=of_0_2) for part in acquisition]
+    several = [pair for part in each for pair in part.items()]
     if not several or len(dict(several)) != len(several):
         raise ValueError(
             f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
@@ -100,10 +104,10 @@ def settings_of(
     if not (np.isfinite(eta) and eta >= 0.0):
         raise ValueError(f"eta is {eta!r}; it must be a number of at least 0")
     d, seed = candidates.n_inputs, check_seed(seed)
-    wanted = goal_for(candidates, goal)
+    wanted, parameters = goal_for(candidates, goal), _parameters(model, d, seed)
     return LearnerConfig(
-        parameters=_parameters(model, d, seed),
-        functions=functions_for(candidates, acquisition, wanted),
+        parameters=parameters,
+        functions=functions_for(candidates, acquisition, wanted, parameters),
         eta=float(eta),
         score_scaling=score_scaling,
         n_start=min(10, max(5, d + 3)) if n_start is None else check_count(n_start),
@@ -130,10 +134,11 @@ def goal_for(
 
 
 def functions_for(
-    candidates: Candidates, acquisition: AcquisitionArgument, goal: Goal
+    candidates: Candidates, acquisition: AcquisitionArgument, goal: Goal, parameters: Parameters
 ) -> dict[str, Acquisition]:
     """The functions of an acquisition and a goal, checked where labels have costs."""
-    functions = resolve_acquisition(acquisition, goal, candidates.in_shards)
+    of_0_2 = parameters.setting.is_of_0_2
+    functions = resolve_acquisition(acquisition, goal, candidates.in_shards, of_0_2)
     return functions if candidates.cost is None else check_amounts(functions)
 
 

@@ -23,6 +23,7 @@ from weal.core.extensions.more_acquisitions import (
     mvr,
     mvr_var,
     mvr_var_igs,
+    mvr_var_misfit,
 )
 from weal.core.extensions.pass_fail import bald_pass
 from weal.core.paper.acquisition import (
@@ -48,6 +49,7 @@ ACQUISITIONS: dict[str, Acquisition] = {
     "ivr": ivr,
     "mvr": mvr,
     "mvr-var": mvr_var,
+    "mvr-var-misfit": mvr_var_misfit,
     "mvr-var-igs": mvr_var_igs,
     "bald": bald,
     "igs": igs,

@@ -15,7 +15,9 @@
               weights with the label included: MV of `variance_reduction`. For one expert it is ivr.
     mvr-var   sqrt(MV gpm-var): what a label would teach about the whole pool, where the mixture
               is unsure.
-    mvr-var-igs  sqrt(MV gpm-var igs), the default: the same, and far from what was measured, which
+    mvr-var-misfit  sqrt(MV gpm-var) igs^p, the default: p rises from 0 to 1/2 with the share of the
+              variance that the model leaves unexplained, once there are labels enough to say so.
+    mvr-var-igs  sqrt(MV gpm-var igs), the default of 0.2: far from what was measured, too, which
               helps where the model is wrong about itself.
     igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
               [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
@@ -27,6 +29,7 @@ same `Belief` and returns one score for each candidate.
 import numpy as np
 
 from weal.core.arrays import Array
+from weal.core.constants import MISFIT_LABELS, MISFIT_SHARES
 from weal.core.distances import squared_distances
 from weal.core.extensions.variance_reduction import expected_variance_reduction
 from weal.core.paper.acquisition import (
@@ -73,8 +76,38 @@ def mvr_var(belief: Belief) -> Array:
 
 @score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr_var_igs(belief: Belief) -> Array:
-    """`mvr-var` times the root of `igs`: the default."""
+    """`mvr-var` times the root of `igs`: the default of 0.2."""
     return mvr_var(belief) * np.sqrt(igs(belief))
+
+
+@score_traits(pointwise=True, amount=True, needs_targets=True)
+def mvr_var_misfit(belief: Belief) -> Array:
+    """`mvr-var` times a power of `igs`, for labels enough to say that the model does not fit."""
+    power = misfit_power(unexplained_share(belief), len(belief.y_labelled))
+    return mvr_var(belief) * igs(belief) ** power if power > 0.0 else mvr_var(belief)
+
+
+def unexplained_share(belief: Belief) -> float:
+    """Expected share of the variance over the targets that the mean of the mixture leaves.
+
+    U / (U + V), with U the mean over the targets of the variance of the mixture and V the variance
+    of its mean: near 0 where the model expects to predict well, near 1 where it knows nothing.
+    """
+    target = belief.target_belief
+    if target is None or target.var is None:
+        raise ValueError("this score needs variances at targets; mark it with needs_targets")
+    w = belief.w[target.which] / belief.w[target.which].sum()
+    mean = w @ target.mu  # (R,)
+    left = float(np.mean(w @ (target.var + (target.mu - mean) ** 2)))
+    return left / max(left + float(np.var(mean)), VAR_FLOOR)
+
+
+def misfit_power(share: float, t: int) -> float:
+    """Power of `igs` for an unexplained share after t labels: from 0 to 1/2."""
+    (fits, does_not), (few, enough) = MISFIT_SHARES, MISFIT_LABELS
+    left = np.clip((share - fits) / (does_not - fits), 0.0, 1.0)
+    told = np.clip((t - few) / (enough - few), 0.0, 1.0)
+    return 0.5 * float(left * told)
 
 
 @score_traits(pointwise=True)

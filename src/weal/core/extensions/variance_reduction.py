@@ -30,7 +30,7 @@ are kept for the targets alone and updated by one column a label:
 Means at the targets are moved as those of any points (`experts.moved`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,10 +67,11 @@ class TargetBelief:
     which: Any  # (H,)  positions of the experts, in the belief that this is part of
     mu: Array  # (H, R)  means of f at the targets
     cov: Array  # (H, N, R)  posterior covariances of candidates and targets
+    var: Array | None = None  # (H, R)  variances of f at the targets
 
     def at(self, rows: Any) -> "TargetBelief":
         """The belief with only some of the candidates."""
-        return TargetBelief(self.which, self.mu, self.cov[:, rows])
+        return replace(self, cov=self.cov[:, rows])
 
 
 def expected_variance_reduction(
@@ -160,6 +161,11 @@ class FeatureTargetPosterior:
         mu: Array = np.matmul(self.points, self.experts.theta[:, :, None])[..., 0]
         return mu
 
+    @property
+    def variances(self) -> Array:  # (H, R)
+        """Variances of f at the targets, in units of the magnitude."""
+        return self.experts.predict(self.points)[1]
+
     def covariance(self, points: Array) -> Array:
         """Covariances (H, N, R), in units of the magnitude, for features (H, N, F)."""
         return self.experts.covariance(points, self.points)
@@ -178,7 +184,7 @@ class ExactTargets:
         B = near.V
         if len(some.X):
             B = np.stack([_back(L, V) for L, V in zip(some.L, near.V, strict=True)])
-        return ExactTargetPosterior(some.kernels, self.X, B, some.predict(near)[0])
+        return ExactTargetPosterior(some.kernels, self.X, B, *some.predict(near))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,6 +195,7 @@ class ExactTargetPosterior:
     X: Array  # (R, d)
     B: Array  # (H, t, R)  (K + lam I)^-1 k(labelled, targets)
     means: Array  # (H, R)
+    variances: Array  # (H, R)  in units of the magnitude
 
     def covariance(self, points: CorrelatedPoints) -> Array:
         """Covariances (H, N, R), in units of the magnitude, for points of these experts."""

@@ -196,14 +196,15 @@ def _with_target_covariance(
     listed: NDArray[np.intp],
     points_of: PointsOf,
 ) -> Belief:
-    """The belief with target means and covariances of its experts with larger weights."""
+    """The belief with target means, variances and covariances of its experts of larger weights."""
     ens, which = asked.ens, experts_in_reduction(belief.w)
     members = kept[which]
     assert asked.targets is not None
     targets = asked.targets.posterior(ens.experts, members)
     cov = targets.covariance(points_of(members, listed))
     cov *= ens.magnitude[members, None, None]
-    return replace(belief, target_belief=TargetBelief(which, targets.means, cov))
+    var = targets.variances * ens.magnitude[members, None]
+    return replace(belief, target_belief=TargetBelief(which, targets.means, cov, var))
 
 
 def _blocks(U: int) -> Iterator[slice]:
