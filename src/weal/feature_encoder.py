@@ -177,7 +177,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         names = [str(name) for name in getattr(self, "feature_names_in_", [])]
         header = {
-            "kernels": [[k.family, k.length_scale, k.alpha, k.offset] for k in self.dictionary_],
+            "kernels": [_kernel_fields(kernel) for kernel in self.dictionary_],
             "orthogonal": bool(self.orthogonal),
             "input_names": names,
         }
@@ -228,3 +228,9 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         if header["input_names"]:
             encoder.feature_names_in_ = np.array(header["input_names"], dtype=object)
         return encoder
+
+
+def _kernel_fields(kernel: Kernel) -> list[Any]:
+    """The fields of a kernel in a file, with widths where there are some."""
+    plain = [kernel.family, kernel.length_scale, kernel.alpha, kernel.offset]
+    return [*plain, list(kernel.widths)] if kernel.widths else plain

@@ -161,7 +161,7 @@ def test_all_labels_equal_is_no_reason_to_stop(tmp_path):
 def test_another_process_reads_the_same_status_and_replay_is_the_live_state(alloys):
     with weal.open_campaign("alloys") as one, weal.open_campaign("alloys") as other:
         one.change(goal="maximise")
-        one.tell(one.ask(), 315.0)
+        one.tell(one.ask(), 315.0, sure=True)
         assert other.status() == one.status()
         assert other.read_session().state.settings.goal.text == "maximise"
         other.change(goal="above 310")

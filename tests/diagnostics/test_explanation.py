@@ -68,7 +68,7 @@ def test_the_neighbours_are_the_nearest_labelled_rows(one):
         for name in labelled:
             total = 0.0
             for w, kernel in zip(model.weights_, model.dictionary_, strict=True):
-                ell = np.broadcast_to(kernel.length_scale, Z.shape[1:])
+                ell = kernel.column_scales(Z.shape[1])
                 total += w * (((Z[at[row.id]] - Z[at[name]]) / ell) ** 2).sum()
             slow[name] = np.sqrt(total)
         best = sorted(labelled, key=slow.get)[:3]

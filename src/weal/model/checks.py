@@ -26,7 +26,12 @@ def check_dictionary(kernels: Sequence[Kernel], d: int) -> tuple[Kernel, ...]:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"kernels holds {kernel!r}; it needs weal.Kernel objects")
         scale = kernel.length_scale
-        if isinstance(scale, tuple) and len(scale) != d:
+        if kernel.widths and sum(kernel.widths) != d:
+            raise ValueError(
+                f"{kernel} has inputs of {sum(kernel.widths)} columns, but X has {d}; "
+                "give widths that add up to the columns, or none"
+            )
+        if isinstance(scale, tuple) and len(scale) != kernel.n_inputs(d):
             raise ValueError(
                 f"{kernel} has {len(scale)} lengthscales, but X has {d} columns; "
                 "give one lengthscale for each column, or a single number"
