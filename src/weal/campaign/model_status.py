@@ -23,10 +23,16 @@ from weal.diagnostics.error_trend import (
 )
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import averaged_labels, baseline, leave_one_out_levels, rms
+from weal.diagnostics.noise_difference import (
+    NoiseDifference,
+    noise_difference,
+    noise_factors,
+    varying_probability,
+)
 from weal.diagnostics.random_baseline import RandomComparison, compare_with_random
 from weal.diagnostics.stopping import RecentChange
 from weal.goals.protocol import Goal
-from weal.model.model import Model, in_units
+from weal.model.model import Model, in_units, noise_sd
 from weal.progress import Progress
 from weal.tables.plan import TablePlan
 
@@ -76,6 +82,7 @@ class ModelStatus:
     source: str | None = None  # the quantity whose predictions are an input
     probability: dict[str, float] | None = None  # that each column matters
     leave_out: tuple[str, ...] = ()  # columns that could be left out of the sheet
+    varying_noise: NoiseDifference | None = None  # where labels scatter more; None: nowhere
 
 
 def model_status(
@@ -117,6 +124,7 @@ def model_status(
         source=_source(session, quantity, model),
         probability=effects.column_probability(model, columns),
         leave_out=tuple(effects.columns_to_leave_out(model, columns)),
+        varying_noise=_varying_noise(session, quantity, model, columns),
     )
 
 
@@ -144,8 +152,22 @@ def _prequential(course: Trend) -> Estimate | None:
     return Estimate(known[-1][1], tuple(known)) if known else None
 
 
+def _varying_noise(
+    session: Session, quantity: str, model: Model, columns: dict[str, list[int]]
+) -> NoiseDifference | None:
+    """Where labels of a quantity scatter more, by the rows that have labels."""
+    if varying_probability(model) == 0.0:
+        return None
+    X = session.view(quantity).labels.arrays()[0]
+    factors = noise_factors(model, X, columns, session.pool.plan, quantity or "label")
+    return noise_difference(model, X, factors)
+
+
 def _noise(model: Model) -> float:
-    """The sd of the noise in the user's units, at the mean of the labels."""
+    """The sd of the noise in the user's units, at the mean of the labels; its rms if it varies."""
+    if model.ensemble_.field is not None:
+        X = model.trained.X
+        return float(np.sqrt(np.mean(noise_sd(model.trained, model.scaling, X) ** 2)))
     var = model.noise_[:, None] ** 2
     _, sd = in_units(model.trained, model.scaling, np.zeros_like(var), var)
     return float(sd[0])

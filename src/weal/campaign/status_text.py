@@ -247,6 +247,10 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
         *([f"  irrelevant     {leave_out_text(beliefs.leave_out)}"] if beliefs.leave_out else []),
         f"  noise          about {number(beliefs.noise, 2)} (one standard deviation)",
     ]
+    if beliefs.varying_noise is not None:
+        one = beliefs.varying_noise
+        words = varying_noise_text(one.where, one.there, one.elsewhere)
+        found.append(f"                 {words}")
     if beliefs.source is not None:
         found.append(
             f"  source         {beliefs.source}: its predictions are an input, which helps"
@@ -272,6 +276,16 @@ def _inputs(inputs: dict[str, float] | None) -> str:
     best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
     more = f" and {len(names) - MAX_INPUTS_SHOWN} more" if len(names) > MAX_INPUTS_SHOWN else ""
     return f"{', '.join(best)}{more}"
+
+
+def varying_noise_text(where: str, there: float, elsewhere: float) -> str:
+    """Where labels scatter more, and the sds of their noise there and elsewhere.
+
+    >>> varying_noise_text("temp is above 90", 1.04, 0.05)
+    'Labels scatter more where temp is above 90: sd 1 there, 0.05 elsewhere'
+    """
+    sds = f"sd {number(there, 2)} there, {number(elsewhere, 2)} elsewhere"
+    return f"Labels scatter more where {where}: {sds}"
 
 
 def leave_out_text(names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from scipy.special import gammaln, logsumexp
 
 from weal.core.arrays import Array
 
-MAX_THRESHOLDS = 15  # of an input
+MAX_THRESHOLDS = 21  # of an input
 MAX_SIDE_INPUTS = 6  # inputs of boxes with two sides: those whose single sides are likeliest
 MIN_REGION_LABELS = 5  # inside and outside
 MAX_SQUARE = 9.0

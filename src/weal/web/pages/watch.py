@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 
 from weal.campaign.events import LABELLING
 from weal.campaign.status import goal_in_force
-from weal.campaign.status_text import leave_out_text
+from weal.campaign.status_text import leave_out_text, varying_noise_text
 from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
 from weal.goals.until import Until
@@ -114,7 +114,8 @@ def _shares(context: CampaignRequest, status: StatusJson | None) -> StatusJson:
     """The importance of each column, summed over the inputs that encode it."""
     beliefs = status["beliefs"] if status else None
     if not beliefs or not beliefs["inputs"]:  # no model, or too few labels
-        return {"shares": [], "more_inputs": 0, "leave_out": ""}
+        varying = _varying_noise(beliefs)
+        return {"shares": [], "more_inputs": 0, "leave_out": "", "varying_noise": varying}
     columns = [one for one in context.ledger.plan["columns"] if one["kind"] != "dropped"]
     each = {
         one["name"]: sum(beliefs["inputs"].get(name) or 0.0 for name in _inputs(one))
@@ -126,7 +127,14 @@ def _shares(context: CampaignRequest, status: StatusJson | None) -> StatusJson:
         "shares": found[:MAX_INPUT_BARS],
         "more_inputs": max(len(found) - MAX_INPUT_BARS, 0),
         "leave_out": leave_out_text(unneeded) if unneeded else "",
+        "varying_noise": _varying_noise(beliefs),
     }
+
+
+def _varying_noise(beliefs: StatusJson | None) -> str:
+    """Where labels scatter more, in words; results of older versions do not tell."""
+    found = (beliefs or {}).get("varying_noise")
+    return varying_noise_text(found["where"], found["there"], found["elsewhere"]) if found else ""
 
 
 def _inputs(column: StatusJson) -> list[str]:
