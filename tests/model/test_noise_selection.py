@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 
-from weal import ActiveLearner, EnsembleGPRegressor
+from weal import EnsembleGPRegressor
 from weal.core.extensions.embeddings import RawInputs
 from weal.core.extensions.leave_one_out import left_out_mixture
 from weal.model import noise_selection
@@ -191,23 +191,6 @@ def test_every_kind_of_field_is_kept_in_files(tmp_path, noise):
     assert_array_equal(
         EnsembleGPRegressor.load(tmp_path / "m.weal").predict_noise(X), model.predict_noise(X)
     )
-
-
-def test_labels_one_by_one_and_together_agree():
-    X, y = data()
-    one = ActiveLearner(X)
-    for n in range(N):
-        one.tell(n, y[n])
-    many = ActiveLearner(X)
-    many.tell(range(N), y)
-    assert varying_of(one) > 0.9
-    assert_allclose(one.model.predict(X), many.model.predict(X), rtol=1e-6, atol=1e-8)
-    assert_allclose(one.model.predict_noise(X), many.model.predict_noise(X), rtol=1e-6)
-
-
-def varying_of(learner):
-    ens = learner.model.ensemble_
-    return 0.0 if ens.varies is None else float(ens.w @ ens.varies)
 
 
 def test_mvr_prefers_quiet_places():

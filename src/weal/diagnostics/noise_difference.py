@@ -69,7 +69,7 @@ def noise_difference(model: Model, X: Array, factors: Sequence[Factor]) -> Noise
     second = _best(log_sd, factors, first.loud, f"{first.where} and ")
     better = second is not None and second.explained >= first.explained + MIN_GAIN
     found = second if second is not None and better else first
-    there, elsewhere = (float(np.sqrt(np.mean(sd[s] ** 2))) for s in (found.loud, ~found.loud))
+    there, elsewhere = (float(np.median(sd[side])) for side in (found.loud, ~found.loud))
     if there < MIN_RATIO * elsewhere:
         return None
     return NoiseDifference(found.where, there, elsewhere, probability)
