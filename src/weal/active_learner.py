@@ -576,7 +576,7 @@ class LearnerView:
         >>> learner = ActiveLearner(X)
         >>> learner.tell(range(40), np.sin(3 * X[:, 1] + X[:, 2]))
         >>> {name: round(p, 2) for name, p in learner.input_importance().items()}
-        {'x1': 1.0, 'x2': 1.0, 'x0': 0.0, 'x3': 0.0}
+        {'input 1': 1.0, 'input 2': 1.0, 'input 0': 0.0, 'input 3': 0.0}
         """
         from weal.diagnostics import effects
 

@@ -4,6 +4,8 @@ Candidates are a grid (family, one lengthscale, noise ratio) and kernels with on
 each input, fitted to the labels (`ard`), in a family of the grid, in anova (`anova_kernel`) or in
 trend (`trend_kernel`). The classes of candidates have prior probabilities:
 
+    subsets of inputs      SUBSET_SHARE, from MIN_INPUTS inputs on (`relevant_inputs`); the others
+                           divide the rest
     trend                  TREND_SHARE; the others divide the rest
     anova                  1 - (1 - ANOVA_SHARE)^(d - 1)   none with one input
     one for each input     FITTED_SHARE of the rest        evenly over the families
