@@ -17,6 +17,7 @@ question starts from the state. Two parts can be saved to open a state faster: t
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Any, cast
 
 import numpy as np
@@ -75,7 +76,7 @@ class CacheEntry:
         """Whether the state came after this one, without another expert selection."""
         told = view.labels.told
         same = self.selection is view.selection and len(self.told) <= len(told)
-        return same and all(a is b for a, b in zip(self.told, told, strict=False))
+        return same and all(map(is_, self.told, told))
 
     @property
     def initial_entry(self) -> "CacheEntry":

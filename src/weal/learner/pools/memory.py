@@ -209,6 +209,8 @@ class MemoryPool:
 
     def _catch_up(self, at: NDArray[np.intp] | None = None) -> bool:
         """Let some candidates (None: all) follow the labels that they have not; whether any had."""
+        if not self.deferred.steps:
+            return False
         late = self.deferred.behind if at is None else self.deferred.behind[at]
         if not late.any():
             return False
@@ -257,6 +259,8 @@ class MemoryPool:
 
     def _candidates_to_score(self, asked: ScorePass) -> NDArray[np.bool_] | None:
         """Which candidates have followed all labels: all that the pass scores; None: all."""
+        if not self.deferred.steps:
+            return None
         few = all(needs_targets(function) for function in asked.functions.values())
         if not few or asked.free.sum() <= SHORTLIST_CANDIDATES:
             self._catch_up()
