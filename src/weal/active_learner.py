@@ -244,8 +244,26 @@ class LearnerView:
 
     @property
     def notes(self) -> list[str]:
-        """Notes of the last pass over shards: values that were not in the sample of the plan."""
-        return self._beliefs.notes
+        """Notes on the pool: inputs that are a mixture, and values that its plan did not know.
+
+        The latter are those of the last pass over shards, which were not in the sample of the plan.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from weal import ActiveLearner
+        >>> shares = np.random.default_rng(0).dirichlet([1, 1, 1], 30)
+        >>> learner = ActiveLearner(pd.DataFrame(shares, columns=["a", "b", "c"]))
+        >>> learner.notes
+        ['a, b and c sum to 1 in every row: a mixture. The model uses them as they are.']
+        """
+        from weal.tables.fixed_sums import fixed_sums, plan_fixed_sums
+
+        pool = self.candidates
+        X = pool.sample(self.seed)[1]
+        found = plan_fixed_sums(pool.plan, X) if pool.plan else fixed_sums(X, pool.input_names)
+        return [*(one.words() for one in found), *self._beliefs.notes]
 
     @property
     def plot(self) -> "Plots":

@@ -237,3 +237,28 @@ def test_order_and_chunks_of_labels_are_irrelevant(name, temper, camp, order, cu
     size = 1.0 + np.abs(whole.log_w).max()
     np.testing.assert_allclose(pieces.log_w, whole.log_w, atol=1e-8 * size)
     np.testing.assert_allclose(pieces.magnitude, whole.magnitude, rtol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (4, 2)])
+def test_labels_to_come_are_wider_for_fitted_parameters_and_evidence_is_not(shape):
+    e, s = innovations(shape)
+    plain = SCALES["conjugate"]
+    kappa = frozen([0.5, 5.0, 9.0])
+    fitted = replace(plain, fitted_freedom=kappa)
+    for m in range(M):
+        wide = law(plain, m, s[m] * (1.0 + kappa[m] / (2.0 * plain.a[m])))
+        np.testing.assert_allclose(fitted.log_predictive(e, s)[m], wide.logpdf(e[m]), rtol=1e-9)
+        np.testing.assert_allclose(fitted.cdf(e, s)[m], wide.cdf(e[m]), rtol=1e-9)
+        np.testing.assert_allclose(fitted.quantile(0.93, s)[m], wide.ppf(0.93), rtol=1e-9)
+    np.testing.assert_array_equal(fitted.log_density(e, s), plain.log_density(e, s))
+    np.testing.assert_array_equal(plain.log_predictive(e, s), plain.log_density(e, s))
+    for changed, before in (
+        (fitted.with_innovation(e, s), plain.with_innovation(e, s)),
+        (fitted.without(e, s), plain.without(e, s)),
+        (fitted.take([2, 0]), plain.take([2, 0])),
+    ):
+        np.testing.assert_array_equal(changed.b, before.b)
+        assert changed.fitted_freedom is not None
+    log_p, later = fitted.after(e.reshape(M, -1), s.reshape(M, -1))
+    np.testing.assert_array_equal(log_p, plain.after(e.reshape(M, -1), s.reshape(M, -1))[0])
+    np.testing.assert_array_equal(later.fitted_freedom, kappa)

@@ -154,3 +154,15 @@ def test_weal_0_2_selects_no_trend():
     X, y, _ = line(t=25, d=3, seed=10)
     model = EnsembleGPRegressor(model_version="0.2", random_state=0).fit(X, y)
     assert all(kernel.family != "trend" for kernel in model.dictionary_)
+
+
+def test_intervals_of_0_2_are_not_widened():
+    X, y, _ = line(t=12, d=3, seed=10)
+    old, new = (
+        EnsembleGPRegressor(model_version=version, random_state=0).fit(X, y)
+        for version in ("0.2", "0.3")
+    )
+    assert old.ensemble_.scale.fitted_freedom is None
+    np.testing.assert_array_equal(new.ensemble_.scale.fitted_freedom, 5.0)
+    given = EnsembleGPRegressor([Kernel("rbf", 1.0)], random_state=0).fit(X, y)
+    assert given.ensemble_.scale.fitted_freedom is None

@@ -143,7 +143,8 @@ def test_a_csv_that_0_2_converted_is_not_converted_again(tmp_path):
     os.utime(source, ns=(note["changed"], note["changed"]))
     before = {one.name: (one.stat().st_ino, one.read_bytes()) for one in folder.iterdir()}
     case = EXPECTED["converted"]
-    learner = weal.ActiveLearner(weal.open_pool(source, id_column="sample"), threads=1)
+    model = weal.EnsembleGPRegressor(model_version="0.2")  # the learner is a new one
+    learner = weal.ActiveLearner(weal.open_pool(source, id_column="sample"), model, threads=1)
     learner.tell(case["ids"], case["labels"])
     assert learner.ask(3) == case["asks"]
     assert {one.name: (one.stat().st_ino, one.read_bytes()) for one in folder.iterdir()} == before

@@ -34,6 +34,7 @@ from weal.diagnostics.stopping import RecentChange
 from weal.goals.protocol import Goal
 from weal.model.model import Model, in_units, noise_sd
 from weal.progress import Progress
+from weal.tables.fixed_sums import plan_fixed_sums
 from weal.tables.plan import TablePlan
 
 # "the last labels": this share of them, and so many at the least
@@ -83,6 +84,7 @@ class ModelStatus:
     probability: dict[str, float] | None = None  # that each column matters
     leave_out: tuple[str, ...] = ()  # columns that could be left out of the sheet
     varying_noise: NoiseDifference | None = None  # where labels scatter more; None: nowhere
+    mixtures: tuple[str, ...] = ()  # sentences on columns with a fixed sum
 
 
 def model_status(
@@ -95,7 +97,8 @@ def model_status(
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
     which = averaged_labels(t)
     inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
-    pool = model.scaling.inputs(state.candidates.sample(state.settings.seed)[1])
+    candidates = state.candidates.sample(state.settings.seed)[1]
+    pool = model.scaling.inputs(candidates)
     chosen = count_model_chosen(session.ledger.quantity(quantity)) > 0
     guessed = baseline(model.scaling.means(model.trained.y))
     columns = columns_of(session.pool.plan.names, session.pool.plan)
@@ -125,6 +128,7 @@ def model_status(
         probability=effects.column_probability(model, columns),
         leave_out=tuple(effects.columns_to_leave_out(model, columns)),
         varying_noise=_varying_noise(session, quantity, model, columns),
+        mixtures=tuple(one.words() for one in plan_fixed_sums(session.pool.plan, candidates)),
     )
 
 

@@ -251,6 +251,7 @@ def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
         one = beliefs.varying_noise
         words = varying_noise_text(one.where, one.there, one.elsewhere)
         found.append(f"                 {words}")
+    found += [f"  mixture        {one}" for one in beliefs.mixtures]
     if beliefs.source is not None:
         found.append(
             f"  source         {beliefs.source}: its predictions are an input, which helps"

@@ -112,16 +112,19 @@ class Magnitude(Protocol):
         """Degrees of freedom (M,) of the Student-t of an innovation; inf for a normal."""
 
     def width(self, s: Array) -> Array:
-        """Scale of the distribution of an innovation, elementwise."""
+        """Scale of the distribution of a label to come, elementwise."""
 
     def log_density(self, e: Array, s: Array) -> Array:
-        """Log density of an innovation e whose variance is sig2 s, elementwise."""
+        """Log evidence of an innovation e whose variance is sig2 s, elementwise."""
+
+    def log_predictive(self, e: Array, s: Array) -> Array:
+        """Log density of a label to come with the innovation e, elementwise."""
 
     def cdf(self, e: Array, s: Array) -> Array:
-        """Probability of an innovation below e, elementwise."""
+        """Probability of a label to come with an innovation below e, elementwise."""
 
     def quantile(self, level: float, s: Array) -> Array:
-        """Quantile of an innovation, elementwise."""
+        """Quantile of the innovation of a label to come, elementwise."""
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
         """Joint log density (M,) of innovations e (M, N), and the magnitude after them."""

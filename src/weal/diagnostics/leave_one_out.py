@@ -80,7 +80,7 @@ class LabelMixtures:
         """Log density of labels z."""
         with np.errstate(divide="ignore"):
             log_w = np.log(self.w)
-        parts = log_w + self.scale.log_density(z - self.mu, self.s)
+        parts = log_w + self.scale.log_predictive(z - self.mu, self.s)
         largest = np.maximum(parts.max(axis=0), LEAST_LOG)
         with np.errstate(divide="ignore"):
             return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))

@@ -50,7 +50,11 @@ from weal.model.training import (
 MODEL_KIND = "EnsembleGPRegressor"
 _BASE_PREFIX = "base_"  # of the arrays of the posterior at the last selection of experts
 _MAGNITUDE_PRIORS: dict[type, ArrayFields[Magnitude]] = {
-    ConjugateMagnitude: ArrayFields(ConjugateMagnitude, {"a": "a0", "b": "b0", "unit": "unit"}),
+    ConjugateMagnitude: ArrayFields(
+        ConjugateMagnitude,
+        {"a": "a0", "b": "b0", "unit": "unit", "fitted_freedom": "fitted_freedom"},
+        optional=frozenset({"fitted_freedom"}),  # none in files of 0.2
+    ),
     FixedMagnitude: ArrayFields(FixedMagnitude, {"variance": "magnitude"}),
 }
 _ALL_LABELS = ArrayFields(

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import MAX_EXPERTS, NOISE_RATIO_GRID
+from weal.core.constants import FITTED_FREEDOM, MAX_EXPERTS, NOISE_RATIO_GRID
 from weal.core.extensions import model_selection
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.embeddings import EncodedFeatures
@@ -374,7 +374,8 @@ def select_models(
     M, d = len(selection.noise), X.shape[1]
     embedding = _embedding(setting, selection.dictionary, selection.noise, X, seed)
     experts = embedding.prior_experts(selection.dictionary, d, M)
-    scale = ConjugateMagnitude.prior(M, selection.variance, selection.unit)
+    spent = FITTED_FREEDOM if setting.adaptive and not setting.is_of_0_2 else 0.0
+    scale = ConjugateMagnitude.prior(M, selection.variance, selection.unit, spent)
     ensemble = Ensemble(
         experts, selection.log_w, scale, selection.noise, setting.temper, selection.field,
         selection.varies,

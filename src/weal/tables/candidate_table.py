@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from weal.tables.cells import Cell, cell_text, short
 from weal.tables.columns import check_columns
+from weal.tables.fixed_sums import plan_fixed_sums
 from weal.tables.frames import Matrix
 from weal.tables.input_columns import equal_rows_note, find_same_gaps, twin_notes
 from weal.tables.label_bounds import find_bounds
@@ -85,11 +86,13 @@ def read_candidates(source: object, options: TableOptions, first: int = 0) -> Pl
     if not there and options.features is None:
         refuse_hidden_target(table, plan, options)
     X = encode(plan, table)
+    sums = plan_fixed_sums(plan, X)
     notes = (
         *table.notes,
         *table.row_notes,
         *_second_ids(plan),
-        *twin_notes(plan.columns, table, X),
+        *(one.words() for one in sums),
+        *twin_notes(plan.columns, table, X, [one.parts for one in sums]),
         *equal_rows_note(X, table.cells(ids)),
         *(note for one in options.targets for note in find_bounds(table, one, named)[1]),
     )

@@ -105,8 +105,10 @@ def _is_numeric(table: Table, name: str) -> bool:
     return column.dtype.kind in "fi"
 
 
-def twin_notes(columns: Sequence[PlanColumn], table: Table, X: Matrix) -> Iterator[str]:
-    """A note for each pair of inputs that say the same thing."""
+def twin_notes(
+    columns: Sequence[PlanColumn], table: Table, X: Matrix, mixtures: Sequence[tuple[str, ...]] = ()
+) -> Iterator[str]:
+    """A note for each pair of inputs that say the same thing, but for pairs of a mixture."""
     used = [one for one in columns if one.kind in ("number", "category")][:MAX_TWIN_COLUMNS]
     if len(table) < _MIN_ROWS:
         return
@@ -120,7 +122,7 @@ def twin_notes(columns: Sequence[PlanColumn], table: Table, X: Matrix) -> Iterat
         if one.kind == "category"
     }  # fmt: skip
     for (a, x), (b, y) in itertools.combinations(numbers.items(), 2):
-        if _are_linear(x, y):
+        if (a, b) not in mixtures and _are_linear(x, y):
             yield f"{a} and {b} are linear in each other: {_drop(b)} leaves one out"
     for (a, p), (b, q) in itertools.combinations(levels.items(), 2):
         if _determines(p, q) and _determines(q, p):

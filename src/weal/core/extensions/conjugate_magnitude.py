@@ -11,6 +11,13 @@ scaled-label units, or of another variance where the labels have turned out to v
 the second label that Student-t has no variance: what counts as such is b / LEAST_SHAPE, which is 1
 before the first.
 
+Where experts were selected by the labels, a label is predicted with a larger variance:
+
+    (b / a) s (1 + kappa / (2 a))
+
+kappa is `fitted_freedom`, what the fit of kernel parameters has spent, in labels. A dozen experts
+represent what labels leave open of these only in part. Evidence and weights are not affected.
+
 A noise variance that is stated in label units becomes a ratio by division by `unit`: the magnitude
 expected when the experts were selected (`label_noise`). No label changes the unit, since then the
 order of labels would matter.
@@ -41,14 +48,16 @@ class ConjugateMagnitude:
     a: Array  # (M,)
     b: Array  # (M,), or (M, ...) where `with_innovation` and `without` were asked of many at once
     unit: Array  # (M,)  what noise that is known in label units is divided by
+    fitted_freedom: Array | None = None  # (M,)  kappa; None: 0, of kernels that were given
 
     @classmethod
-    def prior(cls, M: int, variance: float = 1.0, unit: Array | None = None) -> Self:
+    def prior(
+        cls, M: int, variance: float = 1.0, unit: Array | None = None, fitted_freedom: float = 0.0
+    ) -> Self:
         """The prior for labels of this variance; `unit` defaults to b / a."""
-        b = np.full(M, variance * MAGNITUDE_PRIOR_B)
-        return cls(
-            np.full(M, MAGNITUDE_PRIOR_A), b, b / MAGNITUDE_PRIOR_A if unit is None else unit
-        )
+        a, b = np.full(M, MAGNITUDE_PRIOR_A), np.full(M, variance * MAGNITUDE_PRIOR_B)
+        spent = np.full(M, fitted_freedom) if fitted_freedom else None
+        return cls(a, b, b / MAGNITUDE_PRIOR_A if unit is None else unit, spent)
 
     @property
     def freedom(self) -> Array:  # (M,)
@@ -56,9 +65,16 @@ class ConjugateMagnitude:
         return 2.0 * self.a
 
     def width(self, s: Array) -> Array:
-        """The scale of the Student-t of an innovation."""
+        """The scale of the Student-t of a label to come."""
         a, b = along_experts(self.a, s), along_experts(self.b, s)
-        return np.asarray(np.sqrt(b / a) * np.sqrt(s))
+        return np.asarray(np.sqrt(b / a) * np.sqrt(self._widened(s)))
+
+    def _widened(self, s: Array) -> Array:
+        """S of labels to come: (1 + kappa / (2 a)) s."""
+        if self.fitted_freedom is None:
+            return s
+        a, kappa = along_experts(self.a, s), along_experts(self.fitted_freedom, s)
+        return np.asarray((1.0 + 0.5 * kappa / a) * s)
 
     @property
     def variance(self) -> Array:  # (M,)
@@ -73,15 +89,17 @@ class ConjugateMagnitude:
         norm = gammaln(a + 0.5) - gammaln(a) - 0.5 * (LOG_2_PI + np.log(b) + np.log(s))
         return np.asarray(norm - (a + 0.5) * np.log1p(z * z))
 
+    def log_predictive(self, e: Array, s: Array) -> Array:
+        """Log density of a label to come."""
+        return self.log_density(e, self._widened(s))
+
     def cdf(self, e: Array, s: Array) -> Array:
-        """Distribution function of an innovation."""
-        a, b = along_experts(self.a, e), along_experts(self.b, e)
-        return np.asarray(stdtr(2.0 * a, e / (np.sqrt(b / a) * np.sqrt(s))))
+        """Distribution function of a label to come."""
+        return np.asarray(stdtr(2.0 * along_experts(self.a, e), e / self.width(s)))
 
     def quantile(self, level: float, s: Array) -> Array:
-        """Quantile of an innovation."""
-        a, b = along_experts(self.a, s), along_experts(self.b, s)
-        return np.asarray(stdtrit(2.0 * a, level) * (np.sqrt(b / a) * np.sqrt(s)))
+        """Quantile of a label to come."""
+        return np.asarray(stdtrit(2.0 * along_experts(self.a, s), level) * self.width(s))
 
     def after(self, e: Array, s: Array) -> tuple[Array, Self]:
         """Evidence of N labels in closed form, and the magnitude after them."""
@@ -89,19 +107,20 @@ class ConjugateMagnitude:
         with np.errstate(over="ignore"):
             z = np.clip(e / np.sqrt(s), -Z_MAX, Z_MAX)
         b = self.b + 0.5 * np.einsum("mn,mn->m", z, z)
-        later = type(self)(self.a + 0.5 * N, b, self.unit)
+        later = type(self)(self.a + 0.5 * N, b, self.unit, self.fitted_freedom)
         log_p = later.log_norm() - self.log_norm()
         return log_p - 0.5 * (N * LOG_2_PI + np.log(s).sum(axis=1)), later
 
     def with_innovation(self, e: Array, s: Array) -> Self:
         """The magnitudes after one more innovation: b + e^2 / (2 s), a + 1/2."""
-        return type(self)(self.a + 0.5, along_experts(self.b, e) + half_square(e, s), self.unit)
+        b = along_experts(self.b, e) + half_square(e, s)
+        return type(self)(self.a + 0.5, b, self.unit, self.fitted_freedom)
 
     def without(self, e: Array, s: Array) -> Self:
         """The magnitudes without one innovation: b - e^2 / (2 s) > 0, a - 1/2."""
         b = along_experts(self.b, e)
         left = np.maximum(b - half_square(e, s), LEAST_LEFT * b)
-        return type(self)(self.a - 0.5, left, self.unit)
+        return type(self)(self.a - 0.5, left, self.unit, self.fitted_freedom)
 
     def log_norm(self) -> Array:
         """log Gamma(a) - a log b (M,): log of the integral over sig2, up to a constant."""
@@ -109,4 +128,5 @@ class ConjugateMagnitude:
 
     def take(self, which: Index) -> Self:
         """The magnitudes of some of the experts."""
-        return type(self)(self.a[which], self.b[which], self.unit[which])
+        spent = None if self.fitted_freedom is None else self.fitted_freedom[which]
+        return type(self)(self.a[which], self.b[which], self.unit[which], spent)

@@ -141,7 +141,7 @@ class LeftOutMixture:
 
     def log_density(self, y: Array) -> Array:  # (t,)
         """Log density of the labels y (t,), as experts see them, under the mixture."""
-        log_p = self.scale.log_density(y - self.mu, self.s)
+        log_p = self.scale.log_predictive(y - self.mu, self.s)
         return np.asarray(logsumexp(log_p, axis=0, b=self.w))
 
 

@@ -167,7 +167,7 @@ def log_density(ens: Ensemble, mu: Array, var: Array, y: Array, lam: Array | Non
 
     `lam` are their noise ratios (M, N), where noise varies (`Ensemble.noise_at`).
     """
-    log_p = ens.scale.log_density(*_innovation_of_new(ens, mu, var, y, lam))
+    log_p = ens.scale.log_predictive(*_innovation_of_new(ens, mu, var, y, lam))
     parts = ens.log_w[:, None] + log_p  # (M, N) [1, eq:EGP_post]
     largest = parts.max(axis=0)
     return np.asarray(largest + np.log(np.exp(parts - largest).sum(axis=0)))

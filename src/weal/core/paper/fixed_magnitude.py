@@ -73,6 +73,10 @@ class FixedMagnitude:
         """Log density of N(0, sig2 s)."""
         return log_normal(e, along_experts(self.variance, e) * s)
 
+    def log_predictive(self, e: Array, s: Array) -> Array:
+        """The same: nothing about the magnitude is open."""
+        return self.log_density(e, s)
+
     def cdf(self, e: Array, s: Array) -> Array:
         """Distribution function of N(0, sig2 s)."""
         return np.asarray(ndtr(e / np.sqrt(along_experts(self.variance, e) * s)))
