@@ -1,7 +1,7 @@
 """Accuracy of weal on real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
 
-Sections, each a module of `real_labels`: outliers, noise, dictionary, many, choice, suspects,
-budget and inputs (which need `--against`, a checkout of another commit). Each prints what was asked
+Sections, each a module of `real_labels`: outliers, noise, varying, dictionary, many, choice,
+suspects, budget and inputs (which need `--against`, a checkout of another commit). Each prints what was asked
 and what was measured, and may be run alone; `--to FILE` keeps the rows (`record`). Nothing is
 asserted; one BLAS thread.
 """
@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 
-SECTIONS = ("outliers", "noise", "dictionary", "many", "choice", "suspects")
+SECTIONS = ("outliers", "noise", "varying", "dictionary", "many", "choice", "suspects")
 COMPARED = ("budget", "inputs")  # with another commit
 
 
