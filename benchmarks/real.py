@@ -1,9 +1,9 @@
 """Accuracy of weal on real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
 
 Sections, each a module of `real_labels`: outliers, noise, varying, dictionary, many, choice,
-suspects, budget and inputs (which need `--against`, a checkout of another commit). Each prints what was asked
-and what was measured, and may be run alone; `--to FILE` keeps the rows (`record`). Nothing is
-asserted; one BLAS thread.
+suspects, budget and inputs (which need `--against`, a checkout of another commit). Each prints what
+was asked and what was measured, and may be run alone; `--to FILE` keeps the rows (`record`).
+Nothing is asserted; one BLAS thread.
 """
 
 import os
