@@ -179,29 +179,6 @@ def test_igs_is_the_least_product_of_distances_over_the_labels(bel):
     close(igs(bel), truth, bel, "igs")
 
 
-@pytest.mark.parametrize("t", [3, 20, 28, 35, 60])
-def test_misfit_is_mvr_var_where_the_model_fits_and_mvr_var_igs_where_it_does_not(t):
-    bel = belief(7, t=t)
-    target = bel.target_belief
-    agreed = replace(target, mu=target.mu[:1] + 0.0 * target.mu, var=0.0 * target.var)
-    fits = replace(bel, target_belief=agreed)
-    unsure = replace(bel, target_belief=replace(target, mu=0.0 * target.mu, var=1.0 + target.var))
-    assert unexplained_share(fits) < 1e-12
-    assert unexplained_share(unsure) == 1.0
-    close(ACQUISITIONS["mvr-var-misfit"](fits), mvr_var(fits), fits, "mvr-var")
-    part = np.clip((t - 20) / 15, 0.0, 1.0)
-    expected = mvr_var(unsure) * igs(unsure) ** (0.5 * part)
-    close(ACQUISITIONS["mvr-var-misfit"](unsure), expected, unsure, "mvr-var")
-
-
-def test_the_power_of_igs_rises_with_the_unexplained_share():
-    powers = [misfit_power(share, 100) for share in np.linspace(0.0, 1.0, 11).tolist()]
-    np.testing.assert_allclose(powers[:2], 0.0, atol=1e-12)
-    np.testing.assert_allclose(np.diff(powers[1:5]), 0.5 / 3)
-    assert set(powers[4:]) == {0.5}
-    assert misfit_power(0.9, 20) == 0.0
-
-
 def test_igs_without_labels_prefers_nobody():
     assert len(set(igs(belief(1, t=0)).tolist())) == 1
 
@@ -409,3 +386,26 @@ def test_went_is_a_sum_over_the_experts_that_counts_certainty_once():
     sure = replace(bel, w=w, var=frozen(var))
     drop = 0.125 * (np.log(VAR_FLOOR) - np.log(bel.var[0]))
     np.testing.assert_allclose(went(sure) - went(replace(bel, w=w)), drop, rtol=1e-12)
+
+
+@pytest.mark.parametrize("t", [3, 20, 28, 35, 60])
+def test_misfit_is_mvr_var_where_the_model_fits_and_mvr_var_igs_where_it_does_not(t):
+    bel = belief(7, t=t)
+    target = bel.target_belief
+    agreed = replace(target, mu=target.mu[:1] + 0.0 * target.mu, var=0.0 * target.var)
+    fits = replace(bel, target_belief=agreed)
+    unsure = replace(bel, target_belief=replace(target, mu=0.0 * target.mu, var=1.0 + target.var))
+    assert unexplained_share(fits) < 1e-12
+    assert unexplained_share(unsure) == 1.0
+    close(ACQUISITIONS["mvr-var-misfit"](fits), mvr_var(fits), fits, "mvr-var")
+    part = np.clip((t - 20) / 15, 0.0, 1.0)
+    expected = mvr_var(unsure) * igs(unsure) ** (0.5 * part)
+    close(ACQUISITIONS["mvr-var-misfit"](unsure), expected, unsure, "mvr-var")
+
+
+def test_the_power_of_igs_rises_with_the_unexplained_share():
+    powers = [misfit_power(share, 100) for share in np.linspace(0.0, 1.0, 11).tolist()]
+    np.testing.assert_allclose(powers[:2], 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.diff(powers[1:5]), 0.5 / 3)
+    assert set(powers[4:]) == {0.5}
+    assert misfit_power(0.9, 20) == 0.0
