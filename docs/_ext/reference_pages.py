@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import api_pages
 import command_pages
 import json_pages
 import table_pages
@@ -23,7 +24,7 @@ import weal
 
 GROUPS = {  # the public names, as one looks for them
     "Learn": ("ActiveLearner", "box"),
-    "Campaigns": ("open_campaign", "Campaign"),
+    "Campaigns": ("open_campaign", "Campaign", "Remote"),
     "The model": (
         "EnsembleGPRegressor",
         "EnsembleGPClassifier",
@@ -152,7 +153,7 @@ def generate(app: Any) -> None:
     homes = [("weal", name) for name in weal.__all__] + [(m, n) for n, m in VALUES.items()]
     pages = {f"{module}.{name}.rst": page(module, name) for module, name in homes}
     pages["_tables/names.md"] = names()
-    for module in (command_pages, json_pages, table_pages):
+    for module in (api_pages, command_pages, json_pages, table_pages):
         pages |= module.pages()
     for name, text in pages.items():
         write(folder / name, text)

@@ -27,8 +27,10 @@ from weal.cli.commands.doctor import EXTRAS, package
 ROOT = Path(__file__).parents[2]
 WORDS = {
     "cli": "the commands of `weal`: options, screens, exit codes",
-    "web": "the pages of `weal serve`: access, jobs in a worker process, a module and a folder of "
-    "templates for each page",
+    "web": "the pages of `weal serve` and its API: access, jobs in a worker process, a module and a "
+    "folder of templates for each page",
+    "assistant": "`weal mcp`: tools for an assistant",
+    "client": "`weal.Remote`: a campaign on a server",
     "benchmark": "the paper's tasks, methods and claims; runs; report",
     "campaign": "events and rules of a campaign, replay, results files, status, export",
     "active_learner": "`ActiveLearner`: ask, tell and predict in one process",
@@ -53,7 +55,8 @@ WORDS = {
     "samples": "the sample tables",
     "limits": "sizes of uploads and time limits of server jobs",
     "files": "atomic writes that replace only files that weal wrote",
-    "errors": "error classes",
+    "errors": "error classes and their codes",
+    "logs": "the loggers `weal.*`, and the masking of secrets",
     "progress": "the progress callback, and a progress bar without a thread",
     "text": "numbers, lists and reasons in words",
 }

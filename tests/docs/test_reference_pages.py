@@ -32,7 +32,7 @@ NOT_RUN = {  # examples that are shown in the page, and not run there
 def _extensions(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "_ext"))
     yield
-    for name in ("command_pages", "json_pages", "reference_pages", "table_pages"):
+    for name in ("api_pages", "command_pages", "json_pages", "reference_pages", "table_pages"):
         sys.modules.pop(name, None)
 
 
@@ -160,5 +160,10 @@ def test_pages_can_be_made_of_every_name_table_and_schema():
     assert described == table_pages.MEANING.keys()
     table_pages.store()
     text = json_pages.pages()["_json/commands.md"]
+    import api_pages
+
+    operations = api_pages.pages()["_json/operations.md"]
+    both = f"{text}\n{operations}"
+    assert set(re.findall(r"\(#(.*?)\)", both)) <= set(re.findall(r"^\((.*?)\)=$", both, re.M))
     places = set(re.findall(r"^\((.*?)\)=$", text, re.M))
     assert set(re.findall(r"\(#(.*?)\)", text)) <= places

@@ -80,7 +80,13 @@ class CampaignLog:
 
     @contextmanager
     def writing_through(self, store: Store) -> Iterator[None]:
-        """Use another view of the same store in a block, such as a `GuardedStore`."""
+        """Use another view of the same store in a block.
+
+        Parameters
+        ----------
+        store : Store
+            The view, such as a `GuardedStore`.
+        """
         own, self._store = self.store, store
         try:
             yield

@@ -9,7 +9,7 @@ import weal
 from shell import events
 from soak import count
 from weal.web.api.openapi import document
-from web.visiting import token_of
+from web.visiting import PATIENCE, token_of
 
 CASES = count(200, long=1300)  # single requests
 STEPS = 12  # of a sequence of requests
@@ -81,7 +81,7 @@ def test_no_request_breaks_the_server(schema, steel):
             nonlocal sent
             sent += 1
             tame(case, sent)
-            answer = case.call(headers=headers)
+            answer = case.call(headers=headers, timeout=PATIENCE)
             case.validate_response(answer, checks=wanted)
 
         attempt()
@@ -105,7 +105,7 @@ def test_no_sequence_of_requests_breaks_the_server(schema, steel):
             tame(case, sent)
 
         def get_call_kwargs(self, case):
-            return {"headers": headers}
+            return {"headers": headers, "timeout": PATIENCE}
 
         def validate_response(self, response, case, **_):
             case.validate_response(response, checks=wanted)
