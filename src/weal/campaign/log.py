@@ -86,6 +86,11 @@ class CampaignLog:
         ----------
         store : Store
             The view, such as a `GuardedStore`.
+
+        Returns
+        -------
+        context manager
+            Of the block.
         """
         own, self._store = self.store, store
         try:
