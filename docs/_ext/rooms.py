@@ -27,8 +27,8 @@ from weal.cli.commands.doctor import EXTRAS, package
 ROOT = Path(__file__).parents[2]
 WORDS = {
     "cli": "the commands of `weal`: options, screens, exit codes",
-    "web": "the pages of `weal serve` and its API: access, jobs in a worker process, a module and a "
-    "folder of templates for each page",
+    "web": "the pages of `weal serve` and its API: access, jobs in a worker process, a module and "
+    "a folder of templates for each page",
     "assistant": "`weal mcp`: tools for an assistant",
     "client": "`weal.Remote`: a campaign on a server",
     "benchmark": "the paper's tasks, methods and claims; runs; report",
