@@ -1,8 +1,8 @@
 """Accuracy of weal on real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
 
 Sections, each a module of `real_labels`: outliers, noise, varying, dictionary, many, choice,
-suspects, budget and inputs (which need `--against`, a checkout of another commit). Each prints what
-was asked and what was measured, and may be run alone; `--to FILE` keeps the rows (`record`).
+suspects, budget, inputs and few (which need `--against`, a checkout of another commit). Each prints
+what was asked and what was measured, and may be run alone; `--to FILE` keeps the rows (`record`).
 Nothing is asserted; one BLAS thread.
 """
 
@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks import record
 
 SECTIONS = ("outliers", "noise", "varying", "dictionary", "many", "choice", "suspects")
-COMPARED = ("budget", "inputs")  # with another commit
+COMPARED = ("budget", "inputs", "few")  # with another commit
 
 
 def seeds_of(text: str) -> range:
@@ -34,7 +34,7 @@ def main() -> None:
     parser.add_argument("section", nargs="*", choices=[*SECTIONS, *COMPARED])
     parser.add_argument("--seeds", type=seeds_of, default=range(20), help="first:last, 0:20")
     parser.add_argument(
-        "--against", type=Path, help="a checkout of another commit, for budget and inputs"
+        "--against", type=Path, help="a checkout of another commit, for budget, inputs and few"
     )
     record.add_option(parser)
     given = parser.parse_args()
@@ -42,7 +42,8 @@ def main() -> None:
     for name in given.section or SECTIONS:
         section = importlib.import_module(f"benchmarks.real_labels.{name}")
         print(f"\n{name}\n{'-' * len(name)}", flush=True)
-        wanted = {"budget": (given.against,), "inputs": (given.seeds, given.against)}
+        both = (given.seeds, given.against)
+        wanted = {"budget": (given.against,), "inputs": both, "few": both}
         if name in COMPARED and given.against is None:
             parser.error(f"{name} needs --against, a checkout of the commit to compare with")
         for what, asked, measured in section.rows(*wanted.get(name, (given.seeds,))):

@@ -150,7 +150,7 @@ def _ard_error(X: Array, y: Array, test: Array, truth: Array, seed: int) -> floa
 def _table_rows(now: Checkout, before: Checkout) -> Iterator[Row]:
     """Now minus before on real tables."""
     found: list[tuple[float, float, float]] = []
-    for name, X, y in _tables():
+    for name, X, y in reported_tables():
         for t in TABLE_LABELS:
             for seed in range(TABLE_SEEDS) if len(y) >= t + 40 else ():
                 order = np.random.default_rng([seed, t]).permutation(len(y))
@@ -170,7 +170,7 @@ def _table_rows(now: Checkout, before: Checkout) -> Iterator[Row]:
         yield f"{many}: inside 90 % intervals", "", summarise(each[:, 2])
 
 
-def _tables() -> Iterator[tuple[str, Array, Array]]:
+def reported_tables() -> Iterator[tuple[str, Array, Array]]:
     """Name, inputs (N, d) and labels (N,) of the tables that nothing was tuned on."""
     for name, results in REPORTED.items() if LAB.exists() else ():
         frame = pd.read_csv(LAB / f"{name}.csv").drop(columns="id")
