@@ -30,7 +30,6 @@ from weal.errors import (
     NotAuthenticated,
     NotPermitted,
     ReusedKey,
-    TooLarge,
     UnknownCampaign,
     UnknownId,
     WealError,
@@ -57,7 +56,6 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (Changed, 412),
     (DiskFull, 507),
     (DamagedStore, 503),
-    (TooLarge, 413),
     (ValueError, 422),
     (WealError, 503),
 )
