@@ -9,7 +9,7 @@ with all parts, less that without one, averaged over which one is left out.
 
 Tuned on the tables at even positions and on agnp, hplc, p3ht and suzuki, with 8 variants of the
 trend class (one lengthscale for all inputs, RBF deviations, shares of 0.2, 0.3 and 0.4, strengths
-of 1 and 5, a reach of 5) and 2 values of FITTED_FREEDOM.
+of 1 and 5, a reach of 5) and 3 values of FITTED_FREEDOM.
 """
 
 from collections.abc import Iterator

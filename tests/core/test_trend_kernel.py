@@ -163,6 +163,17 @@ def test_intervals_of_0_2_are_not_widened():
         for version in ("0.2", "0.3")
     )
     assert old.ensemble_.scale.fitted_freedom is None
-    np.testing.assert_array_equal(new.ensemble_.scale.fitted_freedom, 5.0)
+    np.testing.assert_array_equal(new.ensemble_.scale.fitted_freedom, 7.0)
     given = EnsembleGPRegressor([Kernel("rbf", 1.0)], random_state=0).fit(X, y)
     assert given.ensemble_.scale.fitted_freedom is None
+
+
+def test_warped_labels_have_no_trend():
+    """A line in warped labels would be exponential in labels."""
+    rng = np.random.default_rng(11)
+    X = rng.standard_normal((40, 2))
+    y = np.exp(2.0 * X[:, 0] + 0.1 * rng.standard_normal(40))
+    model = EnsembleGPRegressor(warp="asinh", random_state=0).fit(X, y)
+    assert model.model_.trained.warp.spread > 0.0
+    assert all(kernel.family != "trend" for kernel in model.dictionary_)
+    assert np.abs(model.predict(8.0 * X)).max() < 20.0 * y.max()

@@ -124,7 +124,7 @@ def select(
     rows = evidence_rows(X, y, noise_var)
     z, noise = warp.labels(y), warp.variances(noise_var, y)
     variance = _variance(z)
-    best = _select_models(setting, X[rows], z[rows], noise[rows], variance)
+    best = _select_models(setting, X[rows], z[rows], noise[rows], variance, warp)
     best = _refit_selection(setting, best, X, z, noise, variance)
     selected = _to_selection(best, variance, warp, NO_OUTLIERS)
     none_wrong = OutlierReport(np.zeros(len(y)), np.zeros(len(y), dtype=np.bool_))
@@ -168,7 +168,8 @@ def select_with_outliers(
     if after != warp:
         rows, variance = evidence_rows(X, y, noise_var), _variance(z[kept])
         right = kept[rows]
-        best = _select_models(setting, X[rows][right], z[rows][right], noise[rows][right], variance)
+        seen = (X[rows][right], z[rows][right], noise[rows][right])
+        best = _select_models(setting, *seen, variance, after)
         if outliers.prior.s:
             outliers = replace(outliers, prior=prior.outlier_prior(z[kept]))
     best = _refit_selection(setting, best, X[kept], z[kept], noise[kept], variance)
@@ -198,7 +199,8 @@ def _find_outliers(
         right[rows] = kept
         variance = _variance(more.labels(z[right]))
         seen, noise = more.labels(z_rows[kept]), more.variances(noise_rows[kept], z_rows[kept])
-        return _select_models(setting, x[kept], seen, noise, variance), variance
+        both = warp if more == IDENTITY_WARP else more
+        return _select_models(setting, x[kept], seen, noise, variance, both), variance
 
     widths = columns_of_inputs(setting, X.shape[1])
     found = decision.find_outliers(
@@ -237,10 +239,14 @@ def _refit_labels(t: int) -> int:
 
 
 def _select_models(
-    setting: ModelParameters, X: Array, z: Array, noise: Array, variance: float,
+    setting: ModelParameters, X: Array, z: Array, noise: Array, variance: float, warp: LabelWarp,
     coarse: bool = False,
 ) -> ModelSelection:  # fmt: skip
-    """The selection of experts; a coarse one uses every second kernel and noise ratio."""
+    """The selection of experts; a coarse one uses every second kernel and noise ratio.
+
+    Labels that are warped have no trend class: a line in warped labels is exponential in labels,
+    and rows far from the data were predicted at seven times the largest label.
+    """
     found, ratios = kernels_of(setting, X.shape[1]), tuple(setting.noise_ratios)
     if coarse:
         found, ratios = found[::2], ratios[::2]
@@ -252,7 +258,7 @@ def _select_models(
         *known,
         temper=setting.temper,
         additive=additive,
-        trend=not setting.is_of_0_2,
+        trend=not setting.is_of_0_2 and warp == IDENTITY_WARP,
         subsets=not setting.is_of_0_2,
     )
 
@@ -279,7 +285,7 @@ def _with_varying_noise(
 
     def select_again(noisy: Labels) -> tuple[ModelSelection, Any]:
         rows, more = evidence_rows(*noisy), _refit_labels(len(noisy.y))
-        again = _select_models(setting, *noisy.at(rows), 1.0, coarse=True)
+        again = _select_models(setting, *noisy.at(rows), 1.0, found.warp, coarse=True)
         if more <= EVIDENCE_LABELS:
             return again, rows
         return _refit_selection(setting, again, *noisy, 1.0), evidence_rows(*noisy, most=more)
