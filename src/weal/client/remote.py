@@ -96,7 +96,13 @@ class Remote:
     # The server
 
     def campaigns(self) -> list[JsonObject]:
-        """The campaigns that the token shows, as ``weal list --json``."""
+        """The campaigns that the token shows.
+
+        Returns
+        -------
+        list of dict
+            As of ``weal list --json``.
+        """
         found: list[JsonObject] = []
         while True:
             after = found[-1]["name"] if found else None
@@ -106,7 +112,18 @@ class Remote:
                 return found
 
     def open(self, campaign: str) -> "Remote":
-        """Another campaign of the same server."""
+        """Another campaign of the same server, on the same connection.
+
+        Parameters
+        ----------
+        campaign : str
+            Its name.
+
+        Returns
+        -------
+        Remote
+            The campaign.
+        """
         found = Remote.__new__(Remote)
         found.connection, found.by, found._name = self.connection, self.by, campaign
         return found
@@ -123,7 +140,13 @@ class Remote:
         return self._name
 
     def describe(self) -> JsonObject:
-        """Numbers of candidates and labels, columns, quantities and settings."""
+        """Numbers of candidates and labels, columns, quantities and settings.
+
+        Returns
+        -------
+        dict
+            As of ``weal new --json``.
+        """
         return self._read("")
 
     # Rows
@@ -169,7 +192,18 @@ class Remote:
         return cast(list[JsonObject], self._send("ask", {"n": n, **how}).json())
 
     def asked(self, by: str | None = None) -> list[JsonObject]:
-        """The rows that are out, of all or of one person."""
+        """The rows that are out.
+
+        Parameters
+        ----------
+        by : str or None
+            Only those of this person; None: of all.
+
+        Returns
+        -------
+        list of dict
+            As of ``weal ask --again --json``.
+        """
         return cast(list[JsonObject], self._get("asked", by=by).json())
 
     def tell(self, ids: Any, labels: Any = None, **how: Any) -> int:
@@ -225,7 +259,24 @@ class Remote:
         return cast(JsonObject, reply.json())
 
     def fail(self, ids: Any, *, note: str | None = None, accident: bool = False, **how: Any) -> int:
-        """Tell that runs failed; with `accident` nothing is learnt from it."""
+        """Tell that the runs of rows failed: nothing could be measured.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        note : str or None
+            Kept with it.
+        accident : bool
+            Whether the reason says nothing about the row, so that nothing is learnt from it.
+        **how
+            replace, key, by.
+
+        Returns
+        -------
+        int
+            The number of the last event.
+        """
         last = 0
         more = {"note": note, "accident": accident, **how}
         for one in _listed(ids):
@@ -233,19 +284,64 @@ class Remote:
         return last
 
     def skip(self, ids: Any, *, note: str | None = None, **how: Any) -> None:
-        """Leave rows out, until `unskip` or a label."""
+        """Leave rows out, until `unskip` or a label.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        note : str or None
+            Kept with it.
+        **how
+            key, by.
+        """
         self._send("skip", {"ids": _listed(ids), "note": note, **how})
 
     def unskip(self, ids: Any, *, note: str | None = None, **how: Any) -> None:
-        """Allow skipped rows to be suggested again."""
+        """Allow skipped rows to be suggested again.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        note : str or None
+            Kept with it.
+        **how
+            key, by.
+        """
         self._send("skip", {"ids": _listed(ids), "undo": True, "note": note, **how})
 
     def withdraw(self, ids: Any, *, note: str | None = None, **how: Any) -> None:
-        """Withdraw the labels and failures of rows, or the lease of rows without a label."""
+        """Withdraw the labels and failures of rows, or the lease of rows without a label.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        note : str or None
+            Kept with it.
+        **how
+            event, quantity, key, by.
+        """
         self._send("withdraw", {"ids": _listed(ids), "note": note, **how})
 
     def release(self, ids: Any, *, note: str | None = None, **how: Any) -> list[str]:
-        """Give leased rows back; labels stay."""
+        """Give leased rows back; labels stay.
+
+        Parameters
+        ----------
+        ids : id, or list of ids
+            Which rows.
+        note : str or None
+            Kept with it.
+        **how
+            key, by.
+
+        Returns
+        -------
+        list of str
+            The rows that were out.
+        """
         found = self._write("release", {"ids": _listed(ids), "note": note, **how})
         return [str(one) for one in found["released"]]
 
@@ -301,28 +397,91 @@ class Remote:
     # Reports
 
     def status(self, **how: Any) -> JsonObject:
-        """Progress, errors to expect, and whether to continue, as ``weal status --json``."""
+        """Progress, errors to expect, and whether to continue.
+
+        Parameters
+        ----------
+        **how
+            goal, subject_to, until.
+
+        Returns
+        -------
+        dict
+            As of ``weal status --json``.
+        """
         return self._read("status", **how)
 
     def best(self, n: int = 10, **how: Any) -> JsonObject:
-        """The best rows, as ``weal best --json``."""
+        """The best rows, measured or not.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        **how
+            goal, subject_to.
+
+        Returns
+        -------
+        dict
+            As of ``weal best --json``.
+        """
         return self._read("best", n=n, **how)
 
     def card(self, id: Any) -> JsonObject:
-        """One row: inputs, labels, who has it, prediction, as ``weal show --json``."""
+        """One row: inputs, labels, who has it, prediction, and why it was asked.
+
+        Parameters
+        ----------
+        id : id
+            Which row.
+
+        Returns
+        -------
+        dict
+            As of ``weal show --json``.
+        """
         return self._read("row", id=str(id))
 
     def settings(self) -> JsonObject:
-        """The settings, as ``weal settings --json``."""
+        """The settings.
+
+        Returns
+        -------
+        dict
+            As of ``weal settings --json``.
+        """
         return self._read("settings")
 
     def change(self, **settings: Any) -> JsonObject:
-        """Change settings, such as ``lease="3d"``; needs a token that may manage."""
+        """Change settings; needs a token that may manage.
+
+        Parameters
+        ----------
+        **settings
+            Such as ``lease="3d"``.
+
+        Returns
+        -------
+        dict
+            All settings.
+        """
         reply = self._send("settings", settings, method="PATCH")
         return cast(JsonObject, reply.json())
 
     def events(self, since: int = 0) -> list[JsonObject]:
-        """The events after the one of this number, oldest first."""
+        """The events after one of them, oldest first.
+
+        Parameters
+        ----------
+        since : int
+            Number of the last event that is known.
+
+        Returns
+        -------
+        list of dict
+            As of ``weal log --json``.
+        """
         found: list[JsonObject] = []
         while True:
             page = cast(list[JsonObject], self._get("events", since=since).json())
@@ -332,7 +491,18 @@ class Remote:
             since = int(page[-1]["seq"])
 
     def follow(self, since: int | None = None) -> Iterator[JsonObject]:
-        """Events as they come, without end; None: from now on."""
+        """Events as they come, without end.
+
+        Parameters
+        ----------
+        since : int or None
+            Number of the last event that is known; None: from now on.
+
+        Returns
+        -------
+        iterator of dict
+            Each event, as of ``weal log --json``.
+        """
         last = self._last_event() if since is None else since
         while True:
             for event in cast(list[JsonObject], self._get("events", since=last, wait=WAIT).json()):
@@ -345,7 +515,7 @@ class Remote:
         return int(tag.partition("-")[0])
 
     def predict(self, rows: list[JsonObject], **how: Any) -> JsonObject:
-        """Predictions of rows that are not candidates, as ``weal predict --json``.
+        """Predictions of rows that are not candidates.
 
         Parameters
         ----------
@@ -353,17 +523,44 @@ class Remote:
             Values of the input columns.
         **how
             level, quantity.
+
+        Returns
+        -------
+        dict
+            As of ``weal predict --json``.
         """
         given = {"rows": _plain(rows), **how}
         return cast(JsonObject, self.connection.send(self._path("predictions"), given).json())
 
     def predictions(self, **how: Any) -> Iterator[JsonObject]:
-        """Predictions of all candidates, one by one as they are computed."""
+        """Predictions of all candidates, one by one as they are computed.
+
+        Parameters
+        ----------
+        **how
+            quantity.
+
+        Returns
+        -------
+        iterator of dict
+            The columns of ``weal export --what predictions``.
+        """
         for line in self.connection.lines(self._path("predictions"), **how):
             yield cast(JsonObject, line)
 
     def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
-        """A table of labels, predictions, candidates or events, as `Campaign.to_frame`."""
+        """A table of labels, predictions, candidates or events.
+
+        Parameters
+        ----------
+        what : {"labels", "predictions", "candidates", "events"}
+            Which table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As of `Campaign.to_frame`.
+        """
         import io
 
         import pandas

@@ -212,11 +212,33 @@ class Kernel:
         return 1.0 + self.offset
 
     def n_inputs(self, d: int) -> int:
-        """Number of inputs of d columns: of lengthscales, where there is one for each."""
+        """Number of inputs of d columns: of lengthscales, where there is one for each.
+
+        Parameters
+        ----------
+        d : int
+            Number of columns; a category has one for each level.
+
+        Returns
+        -------
+        int
+            A category counts as one.
+        """
         return len(self.widths) or d
 
     def column_scales(self, d: int) -> Array:  # (d,)
-        """The lengthscale of each of d columns."""
+        """The lengthscale of each column.
+
+        Parameters
+        ----------
+        d : int
+            Number of columns.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            Columns of one category have one lengthscale.
+        """
         if self.widths:
             return by_column(self.length_scale, self.widths)
         return np.broadcast_to(np.asarray(self.length_scale, dtype=np.float64), (d,))
