@@ -203,6 +203,11 @@ def test_the_command(tmp_path, monkeypatch, table):
     assert table.solvent[ids].nunique() <= 2
     done = typed("ask", "plates", "--instead-of", "p07", "--by", "ann", "--json")
     assert [row["id"] for row in json.loads(done.out)] != ["p07"]
+    both = ["--where", "a < 0.9", "--where", "temp > 60"]  # neither is dropped
+    done = typed("ask", "plates", "-n", "3", *both, "--by", "ann", "--json")
+    ids = [row["id"] for row in json.loads(done.out)]
+    assert (table.a[ids] < 0.9).all()
+    assert (table.temp[ids] > 60).all()
     for words, said in [
         (["--at-most", "solvent"], "--at-most solvent=4"),
         (["--where", "solvent is TFH"], "did you mean THF"),

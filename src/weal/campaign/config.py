@@ -226,7 +226,10 @@ def seconds(lease: object) -> float:
     if isinstance(lease, str):
         lease = _from_text(lease)
     if not _is_positive(lease, 1e9):
-        raise ValueError(f"a lease is a time above 0, not {lease!r}: write 3d, 12h, 90m or 2w")
+        raise ValueError(
+            f"a lease is a time above 0 and at most 31 years, not {str(lease)[:40]!r}: write 3d, "
+            "12h, 90m or 2w"
+        )
     return float(lease)
 
 

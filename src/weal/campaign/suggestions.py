@@ -121,12 +121,14 @@ def check_free(now: Ledger, ids: Sequence[Any], rows: Container[Any], time: date
     out = {lease.id: lease for lease in now.open_leases(time)}
     for name in ids:
         if name not in rows:
-            raise UnknownId(f"no candidate has the id {name!r}", [name])
+            listed = f"weal export --what candidates --to - {quote(now.name)}"
+            raise UnknownId(f"no candidate has the id {name!r}; `{listed}` lists all ids", [name])
         if now.is_labelled(name):
-            raise AlreadyLabelled(f"{name!r} is labelled already")
+            raise AlreadyLabelled(f"{name!r} is labelled already; leave it out")
         if name in out:
             who = f" with {out[name].who}" if out[name].who else ""
-            raise Conflict(f"{name!r} is out{who} until {out[name].until:%Y-%m-%d %H:%M} UTC")
+            end = f"{out[name].until:%Y-%m-%d %H:%M} UTC"
+            raise Conflict(f"{name!r} is out{who} until {end}; leave it out, or wait")
         if name in now.skipped:
             undo = f"weal skip --undo -- {quote(now.name)} {quote(name)}"
             raise ValueError(f"{name!r} is skipped; `{undo}` brings it back")

@@ -282,7 +282,11 @@ def _roles(
     others = some_of(list(map(repr, strange)))
     missing = [wanted[role][0] for role in ("id", "value") if not found[role]]
     if missing:
-        hint = "; name the value column with --value" if not found["value"] else "; rename it"
+        hint = (
+            "; name the value column (--value, in JSON `column`)"
+            if not found["value"]
+            else "; rename it"
+        )
         more = f"; not understood: {others}" if strange else ""
         raise ValueError(f"{where} has no column {missing[0]!r}{more}; known are {known}{hint}")
     for role, some in found.items():

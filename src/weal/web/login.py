@@ -182,7 +182,15 @@ def check_origin(head: Head, origin: str | None) -> None:
             "--proxy.",
             "cross_site",
         )
-    raise RequestRefused(403, "This form comes from another site.", "cross_site")
+    words = (
+        "This form comes from another site: open the page of this server, and send it from there."
+    )
+    if head.is_api:
+        words = (
+            "This request comes from a page of another site: send it from a program, without the "
+            "header Origin, or from a page of this server."
+        )
+    raise RequestRefused(403, words, "cross_site")
 
 
 def check_form_type(head: Head) -> None:

@@ -6,7 +6,8 @@
     visit      401 without a session cookie or `Authorization: Bearer TOKEN`
     rate       429 for too many requests of a token or session, or failed logins of an address
     writing    403 unless a POST comes from a page of this server (its Origin is our scheme and
-               host), is a form, and its actor may write; no other method writes
+               host), is a form, and its actor may write; no other method writes, and a
+               POST of rows to predict needs no more than reading
     api        under /api a write needs a bearer token, whatever the cookies; JSON is taken, and a
                refusal is a problem (`problems`)
     size       413 for a body that declares to be too large; `request_body` counts what is read
@@ -118,11 +119,12 @@ class AccessMiddleware:
             raise RequestRefused(TOO_LARGE, body.too_large_text, "body_too_large")
 
     def _check_writing(self, head: Head, visit: Visit) -> None:
-        if head.path != LOGOUT and self.policy.read_only:
+        saves = head.path != LOGOUT and not head.is_prediction
+        if saves and self.policy.read_only:
             words = "This server is read-only (--read-only): nothing was saved."
             raise RequestRefused(403, words, "not_allowed")
-        if head.path != LOGOUT and not visit.actor.may_write:
-            words = "Your token is read-only: nothing was saved."
+        if saves and not visit.actor.may_write:
+            words = "Your token is read-only: nothing was saved. `weal token add` makes another."
             raise RequestRefused(403, words, "not_permitted")
         origin = head.headers.get("origin")
         if origin is not None or not visit.is_bearer:

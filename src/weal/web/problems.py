@@ -106,7 +106,8 @@ def invalid_request(faults: Sequence[tuple[str, str]]) -> RequestProblem:
     """The problem of a request with these faults."""
     errors: list[InvalidPart] = [{"pointer": one, "detail": what} for one, what in faults]
     words = "; ".join(f"{one}: {what}" if one else what for one, what in faults)
-    detail = f"{words}. See /api/{VERSION}/openapi.json"
+    end = "" if words.endswith("?") else "."
+    detail = f"{words}{end} See /api/{VERSION}/openapi.json"
     return RequestProblem(422, "invalid_request", detail, errors)
 
 

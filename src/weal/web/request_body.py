@@ -55,7 +55,7 @@ class Body:
     @property
     def too_large_text(self) -> str:
         """The reason of the refusal of the body."""
-        return f"This is larger than the limit of {self._limit // 2**20} MB."
+        return f"This is larger than the limit of {self._limit // 2**20} MB: send it in parts."
 
     async def receive(self) -> Message:
         """The next part of the body."""

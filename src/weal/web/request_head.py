@@ -9,11 +9,12 @@ import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
-from weal.web.problems import is_api
+from weal.web.problems import API, VERSION, is_api
 from weal.web.request_body import Message
 
 ONCE = ("authorization", "content-type", "host", "origin")  # ignored if they come twice
 MAX_COOKIES = 50  # of one name
+_PREDICTION = re.compile(rf"{API}/{VERSION}/campaigns/[^/]+/predictions")
 _HOST_HEADER = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?", re.IGNORECASE)
 
 
@@ -63,6 +64,11 @@ class Head:
     def is_read(self) -> bool:
         """Whether the method writes nothing."""
         return self.method in ("GET", "HEAD")
+
+    @property
+    def is_prediction(self) -> bool:
+        """Whether a program sends rows to predict: a POST that writes nothing."""
+        return self.method == "POST" and _PREDICTION.fullmatch(self.path) is not None
 
     @property
     def is_from_elsewhere(self) -> bool:

@@ -43,6 +43,15 @@ def test_an_operation_needs_its_permission_and_no_other(servers, steel):
     assert events("steel", steel) == before
 
 
+def test_an_operation_needs_nothing_but_its_permission(servers, steel):
+    server = servers.start(steel, worker="here")
+    for word in PERMISSIONS:
+        with Client(server, token(steel, f"only {word}", word)) as client:
+            for operation in OF_A_CAMPAIGN:
+                if operation.may == word:
+                    assert send(client, operation, "steel").status_code not in (401, 403)
+
+
 def test_campaigns_outside_a_token_do_not_exist(servers, two):
     server = servers.start(two)
     with Client(server, token(two, "bo", "manage", ["steel"])) as bo:

@@ -209,8 +209,10 @@ def _cell(value: object) -> str:
     ),
     click.option(
         "--where",
+        multiple=True,
         metavar="CONDITION",
-        help="A condition that every row satisfies, as in 'solvent is THF and temp < 90'.",
+        help="A condition that every row satisfies, as in 'solvent is THF and temp < 90'. "
+        "Repeatable.",
     ),
     click.option(
         "--instead-of",
@@ -239,7 +241,7 @@ def ask(
     no_repeats: bool,
     same: tuple[str, ...],
     at_most: tuple[str, ...],
-    where: str | None,
+    where: Sequence[str],
     instead_of: tuple[str, ...],
     rows: tuple[str, ...],
     scheduler: str | None,
@@ -252,7 +254,7 @@ def ask(
     The rows are reserved ("out") for the person who asks until they are labelled or the lease ends.
     With a goal, a row that is measured already may be suggested for a repeat.
     """
-    limited = bool(same or at_most or where is not None or instead_of or rows)
+    limited = bool(same or at_most or where or instead_of or rows)
     _check_together(again, bool(n or lease or key or no_repeats), bool(checks), limited)
     if to is not None:
         from weal.campaign.export import check_worksheet
@@ -317,7 +319,7 @@ def _doubts(session: "Session") -> list[str]:
 
 
 def _options(
-    same: Sequence[str], at_most: Sequence[str], where: str | None, instead_of: Sequence[str],
+    same: Sequence[str], at_most: Sequence[str], where: Sequence[str], instead_of: Sequence[str],
     rows: Sequence[str],
 ) -> "BatchOptions":  # fmt: skip
     """The options of the batch, from the command line."""
@@ -325,7 +327,8 @@ def _options(
     from weal.learner.batch_options import read_limits, read_options
 
     limits = read_limits(at_most) if at_most else None
-    return read_options(same, limits, where, distinct(instead_of), distinct(rows))
+    condition = " and ".join(where) if where else None
+    return read_options(same, limits, condition, distinct(instead_of), distinct(rows))
 
 
 def _ask_rows(

@@ -10,6 +10,7 @@ keys and preconditions.
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -183,10 +184,13 @@ async def _send(answer: Answer, method: str, send: Send) -> None:
         headers.append(("content-length", str(len(answer.content))))
     found = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": found})
-    if isinstance(answer.content, bytes) or method == "HEAD":
-        body = b"" if method == "HEAD" or not isinstance(answer.content, bytes) else answer.content
+    if isinstance(answer.content, bytes):
+        body = b"" if method == "HEAD" else answer.content
         await send({"type": "http.response.body", "body": body})
         return
-    async for part in answer.content:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
+    async with aclosing(answer.content) as parts:  # a stream that has begun deletes its file
+        async for part in parts:
+            if method == "HEAD":
+                break
+            await send({"type": "http.response.body", "body": part, "more_body": True})
     await send({"type": "http.response.body", "body": b""})

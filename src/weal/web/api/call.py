@@ -12,7 +12,7 @@ A client that hangs up cancels a job that has not begun; one that runs is finish
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
@@ -29,7 +29,7 @@ from weal.web.job_worker import Job
 from weal.web.request import ServerContext
 from weal.web.request_body import Receive
 
-Stream = AsyncIterator[bytes]
+Stream = AsyncGenerator[bytes, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,11 @@ class Call:
 def read_json(text: str) -> object:
     """The value of strict JSON: no NaN or infinite numbers, and no field twice."""
     return json.loads(
-        text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_once
+        text,
+        parse_constant=_refuse_constant,
+        parse_float=_finite,
+        parse_int=_whole,
+        object_pairs_hook=_once,
     )
 
 
@@ -168,6 +172,12 @@ def _finite(text: str) -> float:
     if value in (float("inf"), float("-inf")):
         raise ValueError(f"{text[:40]} is too large for a number")
     return value
+
+
+def _whole(text: str) -> int:
+    """An integer that is a number of the library too, which are those below 1.8e308."""
+    _finite(text)
+    return int(text)
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

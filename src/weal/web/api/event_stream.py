@@ -5,7 +5,7 @@ takes no thread, and fifty of them read no more than one. An event is what `weal
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -140,7 +140,7 @@ async def _wait(call: Call, since: int, limit: int) -> list[Event]:
         gone.cancel()
 
 
-async def _stream(call: Call, since: int) -> AsyncIterator[bytes]:
+async def _stream(call: Call, since: int) -> AsyncGenerator[bytes, None]:
     """Server-sent events until the client is gone, or its token is no longer valid."""
     yield b"retry: 2000\n\n"
     gone = asyncio.ensure_future(call.disconnect())

@@ -1,7 +1,7 @@
 """Operations that report on a campaign: status, best rows, one row, predictions, tables."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from weal.store.events import MAX_ID
@@ -183,7 +183,7 @@ async def _table_answer(call: Call, what: str, kind: str) -> Answer:
     return Answer(_stream(path), media=FORMATS[kind], headers=headers)
 
 
-async def _stream(path: Path) -> AsyncIterator[bytes]:
+async def _stream(path: Path) -> AsyncGenerator[bytes, None]:
     """The bytes of a file, which is deleted at the end."""
     try:
         with path.open("rb") as file:

@@ -4,14 +4,17 @@
     multipart/form-data                  `table`, a file, and `options`, JSON beside it
     text/csv, ... (`TABLE_TYPES`)        the table itself
 
-Anything else is 415. JSON has no NaN, no infinite numbers, no field twice, and is UTF-8.
+Anything else is 415, also a body that is compressed. JSON has no NaN, no infinite numbers, no field
+twice, and is UTF-8 without a byte order mark.
 """
 
 import shutil
+from codecs import BOM_UTF8
 from pathlib import Path, PurePosixPath
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from weal.tables.results_reader import TEXT_SUFFIXES
@@ -28,6 +31,7 @@ MAX_CALLED_LETTERS = 80
 
 async def read_content(call: Call, request: Request) -> None:
     """Read the body of the request into the call."""
+    _refuse_compression(call.headers.get("content-encoding", ""))
     kind, charset = _content_type(call.headers.get("content-type", ""))
     operation = call.operation
     if operation.upload and kind == FORM_TYPE:
@@ -48,6 +52,14 @@ async def read_content(call: Call, request: Request) -> None:
         raise RequestProblem(422, "invalid_request", "this takes no body: leave it out")
 
 
+def _refuse_compression(encoding: str) -> None:
+    if encoding.strip().lower() not in ("", "identity"):
+        words = f"send the body as it is, not compressed (Content-Encoding: {encoding[:40]})"
+        raise RequestProblem(
+            415, "unsupported_media_type", words, headers={"accept-encoding": "identity"}
+        )
+
+
 def _set_body(call: Call, value: object) -> None:
     schema = call.operation.body or {"type": "object"}
     if faults := check(value, schema):
@@ -59,8 +71,14 @@ def _set_body(call: Call, value: object) -> None:
 def _parse(body: bytes) -> object:
     if not body:
         raise RequestProblem(400, "malformed_json", "the body is empty: send a JSON object")
+    if body.startswith(BOM_UTF8):
+        words = "the body begins with a byte order mark: send it without (UTF-8, no BOM)"
+        raise RequestProblem(400, "malformed_json", words)
     try:
         return read_json(body.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        words = f"byte {error.start + 1} is not UTF-8; send it as UTF-8, without compression"
+        raise RequestProblem(400, "malformed_json", f"the body is not JSON: {words}") from None
     except (ValueError, RecursionError) as error:
         words = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RequestProblem(400, "malformed_json", f"the body is not JSON: {words}") from None
@@ -83,7 +101,13 @@ def _unsupported(call: Call, kind: str) -> RequestProblem:
 
 async def _read_form(call: Call, request: Request) -> None:
     """The table and the options of a form."""
-    form = await request.form(max_files=1, max_fields=5, max_part_size=2**20)
+    try:
+        form = await request.form(max_files=1, max_fields=5, max_part_size=2**20)
+    except HTTPException as error:
+        if error.status_code != 400:  # the body is too large
+            raise
+        words = f"{error.detail} Send `table` as the only file, and `options` as JSON text"
+        raise RequestProblem(400, "malformed_body", words) from None
     try:
         table, options = form.get("table"), form.get("options")
         if unknown := [name for name in form if name not in ("table", "options")]:
