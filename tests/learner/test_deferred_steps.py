@@ -22,8 +22,8 @@ U = 300
 
 @pytest.fixture
 def late(constants):
-    """Correlations are not kept, so that candidates follow labels later; the shortlist is short."""
-    constants(memory, EAGER_BYTES=0, SHORTLIST_CANDIDATES=24, PRUNING_SAMPLE=16)
+    """The shortlist is short, and many candidates may follow labels late."""
+    constants(memory, SHORTLIST_CANDIDATES=24, PRUNING_SAMPLE=16, MAX_LATE_SHARE=10.0)
     constants(score_pass, SHORTLIST_CANDIDATES=24)
 
 
@@ -34,8 +34,7 @@ def two_pools(seed=0, ratio=1e-2, labels=12):
     y = 2.0 * rng.standard_normal(labels)
     ens = ensemble.update_many(place.ens, place.points(place.ens, start), y, np.zeros(labels))
     slow = place.belief(ens)
-    slow.full_passes[0] = 2  # as if all candidates had been needed twice
-    return place, ens, place.belief(ens), slow
+    return place, ens, place.belief(ens, eager=0), slow
 
 
 def tell(place, ens, pools, n, y):
@@ -131,7 +130,8 @@ def test_forks_that_defer_go_their_own_ways(late):
             assert (found == expected).all()
 
 
-def test_correlations_are_kept_once_all_candidates_were_needed_twice(late):
+def test_correlations_are_kept_once_as_many_were_computed_late(late, constants):
+    constants(memory, MAX_LATE_SHARE=1.5)
     place, ens, lazy, slow = two_pools(3)
     for number in range(4):
         ens = tell(place, ens, (lazy, slow), 10 * number, 0.3)
@@ -148,8 +148,7 @@ def test_an_expert_that_comes_back_is_computed_after_all_labels(late):
         step = ensemble.step(ens, place.points(ens, place.X[3:4]), 0.1, 0.0)
         after = ensemble.advance(ens, step)
         weighed = replace(after, log_w=frozen(np.log(w / w.sum())))
-        lazy, slow = place.belief(ens), place.belief(ens)
-        slow.full_passes[0] = 2
+        lazy, slow = place.belief(ens, eager=0), place.belief(ens)
         for pool in (lazy, slow):
             pool.follow(ens, step, replace(weighed, log_w=frozen(np.log(np.full(M, 0.25)))))
             pool.follow(
@@ -197,8 +196,7 @@ def test_the_same_is_asked_whether_labels_are_deferred_or_not(constants, name):
     constants(memory, SHORTLIST_CANDIDATES=16)
     constants(score_pass, SHORTLIST_CANDIDATES=16)
     courses = []
-    for most in (memory.EAGER_BYTES, 0):
-        constants(memory, EAGER_BYTES=most)
-        learner = a_learner(name, "exact")
+    for most in (memory.POOL_BYTES, 0):
+        learner = a_learner(name, "exact", memory=most)
         courses.append([*teach(learner, 9), *learner.ask(3), learner.ask(more=True)])
     assert courses[0] == courses[1]

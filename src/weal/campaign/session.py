@@ -113,6 +113,7 @@ def write_pool(store: Store, ledger: Ledger, view: QuantityView, found: PoolSnap
 
 # labels since the belief on the candidates was kept, from which it is kept again
 LABELS_PER_POOL_SNAPSHOT = 8
+EAGER_POOL_BYTES = 64 * 2**20  # of correlations with candidates: most commands ask once and end
 
 
 class Session:
@@ -135,7 +136,9 @@ class Session:
             for view in every_view(self.state)
         }
         snapshots = {name: one for name, one in found.items() if one is not None}
-        self.beliefs = PosteriorCache(POOL_BYTES, snapshots, self.executor, progress)
+        self.beliefs = PosteriorCache(
+            POOL_BYTES, snapshots, self.executor, progress, EAGER_POOL_BYTES
+        )
         # by part: whose experts are in the store, and whose posterior, after so many labels
         self._kept: dict[str, SelectionPoint] = {}
         self._kept_pool: dict[str, tuple[SelectionPoint | None, int]] = {

@@ -197,7 +197,7 @@ class MemoryCandidates:
         X = check_distance("the pool", model.scaling.inputs(self.X))
         return MemoryPool(
             model.ensemble_, model.embedding_, X,
-            reference=reference, memory=context.memory, known=context.snapshot,
+            reference=reference, memory=context.memory, eager=context.eager, known=context.snapshot,
         )  # fmt: skip
 
     def like(self, points: object) -> Array:  # (N, d)

@@ -169,8 +169,9 @@ class PosteriorCache:
         snapshots: Mapping[str, PoolSnapshot] | None = None,
         executor: Executor | None = None,
         progress: Progress | None = None,
+        eager: int | None = None,
     ) -> None:
-        self.memory = memory
+        self.memory, self.eager = memory, eager
         self.executor = executor or ThreadExecutor()  # who reads a pool in shards
         self.progress = progress
         self.score_cache: dict[str, PoolScores] = {}  # of the last passes, by their state
@@ -364,8 +365,9 @@ class PosteriorCache:
         if reference is not None:
             reference = check_distance("the reference", model.scaling.inputs(reference))
         context = PoolContext(
-            self.memory, self.executor, self.progress, for_.settings.seed, self.score_cache, entry
-        )
+            self.memory, self.executor, self.progress, for_.settings.seed, self.score_cache, entry,
+            self.eager,
+        )  # fmt: skip
         return for_.candidates.make_pool(model, reference, context)
 
     def _source(self, view: QuantityView, selection: SelectionPoint) -> Model | None:

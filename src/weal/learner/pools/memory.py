@@ -11,8 +11,9 @@ float32: columns are right to 3e-7, and so are means and variances, which are fl
 columns (means: times the largest e / sqrt(s)). With a reference they stay float64: relevances fall
 as the square of the variances, and at a noise ratio of 1e-3 `ivr` would choose by rounding.
 
-Correlations of exact experts are kept from the start up to EAGER_BYTES. Beyond, candidates follow
-labels when they are looked at (`deferred_steps`), unless all of them are needed time and again.
+Correlations of exact experts are kept from the start up to `eager` bytes: all that `memory` allows,
+unless a process asks once and ends. Beyond, candidates follow labels when they are looked at
+(`deferred_steps`), until as many have as there are candidates.
 
 A small pool is one group of experts, so that one product serves all; a large one has a group for
 each expert, updated in blocks that stay in the processor's cache.
@@ -82,7 +83,7 @@ MIN_CANDIDATES_FOR_OWN_GROUP = 4_000  # candidates from which each expert is a g
 BLOCK_CANDIDATES = 16_384  # candidates of a block: their columns stay in the processor's cache
 BLOCK_CORRELATIONS = 1 << 17  # of a block and an expert, for the same reason
 POOL_BYTES = 4 * 2**30  # bytes for the pool in the form of the experts, unless told otherwise
-EAGER_BYTES = 64 * 2**20  # bytes up to which correlations are kept before they are needed twice
+MAX_LATE_SHARE = 1.0  # of the candidates that follow labels late before correlations are kept
 
 
 class MemoryPool:
@@ -96,11 +97,14 @@ class MemoryPool:
         *,
         reference: Array | None = None,
         memory: int = POOL_BYTES,
+        eager: int | None = None,
         everyone: bool = False,
         known: PoolSnapshot | None = None,
     ) -> None:
         M, U = len(ens.log_w), len(X)
         self.X, self.embedding, self.memory = X, embedding, memory
+        # bytes up to which correlations are kept before they are needed often
+        self.eager = memory if eager is None else min(eager, memory)
         self.everyone, self.prior = everyone, embedding.largest_prior_variance(ens.experts, X)
         self.some = np.unique(np.linspace(0, U - 1, min(U, PRUNING_SAMPLE)).astype(np.intp))
         self.mu, self.v = np.zeros((M, U)), np.ones((M, U))
@@ -113,7 +117,7 @@ class MemoryPool:
         self.groups: list[ExpertGroup] = []
         self.cached = True
         self.deferred = DeferredSteps(U)  # labels that some candidates have not followed yet
-        self.full_passes = [0]  # times that all candidates had to follow labels, here or in a fork
+        self.late_rows = [0]  # candidates that followed labels late, here or in a fork
         if known is None:
             self.keep_experts(ens)
         else:
@@ -184,13 +188,18 @@ class MemoryPool:
     def _fits(self, ens: Ensemble, H: int) -> bool:
         """Whether the pool in the form of H experts fits the memory, with room to grow."""
         width = self.embedding.width(ens.experts) * (2 if self.exact else 1)
-        most = self.memory if not self._may_defer else min(self.memory, EAGER_BYTES)
+        most = self.eager if self._may_defer else self.memory
         return H * len(self.X) * width * np.dtype(self.dtype).itemsize <= most
+
+    @property
+    def _often_late(self) -> bool:
+        """Whether as much was computed late as keeping the correlations would have taken."""
+        return self.late_rows[0] >= MAX_LATE_SHARE * len(self.X)
 
     @property
     def _may_defer(self) -> bool:
         """Whether candidates may follow labels later: those of exact experts that score few."""
-        return self.exact and self.q is None and not self.everyone and self.full_passes[0] < 2
+        return self.exact and self.q is None and not self.everyone and not self._often_late
 
     def follow(self, before: Ensemble, step: StepOfKind, after: Ensemble) -> None:
         """Update the posterior by a label, and keep the experts that matter then."""
@@ -200,7 +209,7 @@ class MemoryPool:
             self.keep_experts(after)
             return
         self._catch_up()
-        if not self.cached and self.full_passes[0] >= 2 and self._fits(before, len(self.members)):
+        if not self.cached and self._often_late and self._fits(before, len(self.members)):
             self._keep_correlations(before)
         self.groups = [self._follow(group, before, step) for group in self.groups]
         if self.reference is not None:
@@ -215,7 +224,7 @@ class MemoryPool:
         if not late.any():
             return False
         every = np.arange(len(self.X)) if at is None else at
-        self.full_passes[0] += at is None
+        self.late_rows[0] += int(late.sum())
         self.deferred.catch_up(every, self.X, self.members, self.mu, self.v)
         return True
 

@@ -110,6 +110,7 @@ class PoolContext:
     seed: int
     score_cache: dict[str, PoolScores]  # scores of the last passes, by the state they belong to
     snapshot: PoolSnapshot | None = None  # a pool in memory starts from it
+    eager: int | None = None  # bytes of those that are kept before they are needed often; None: all
 
 
 class Pool(Protocol):
