@@ -111,12 +111,31 @@ def test_a_label_far_from_what_is_expected_needs_a_person(store):
         ("ask_for_rows", {"campaign": "alloys", "n": 40}, "exhausted: "),
         ("predict", {"campaign": "steels", "rows": [{"temp": 1, "time": 2}]}, "no_model: "),
         ("predict", {"campaign": "alloys", "rows": []}, "invalid_value: n is 0"),
+        ("predict", {"campaign": "alloys", "rows": [{}]}, "invalid_value: the table"),
+        ("predict", {"campaign": "alloys", "rows": [{"time": "a\0b"}]}, "invalid_table: "),
+        ("ask_for_rows", {"campaign": "alloys", "same": "tmp"}, "invalid_value: same: no column"),
         ("get_best_rows", {"campaign": "alloys"}, "invalid_value: "),
     ],
 )
 def test_errors_reach_the_assistant_with_their_code_and_the_way_out(store, name, given, said):
     (result,), _ = call_all(store, [(name, given)])
     assert error(result).startswith(said)
+    assert "/tmp" not in error(result)
+
+
+def test_a_batch_has_the_options_of_the_api(store):
+    calls = [
+        ("ask_for_rows", {"campaign": "alloys", "n": 2, "same": "time", "where": "temp > 3"}),
+        ("ask_for_rows", {"campaign": "alloys", "rows": ["A-1", "A-3"]}),
+        ("ask_for_rows", {"campaign": "alloys", "instead_of": ["A-1", "A-3"]}),
+        ("get_asked_rows", {"campaign": "alloys"}),
+    ]
+    results, _ = call_all(store, calls)
+    plate, by_hand, others, out = map(answer, results)
+    assert len({row["row"]["time"] for row in plate}) == 1
+    assert all(row["row"]["temp"] > 3 for row in plate)
+    assert [row["id"] for row in by_hand] == ["A-1", "A-3"]
+    assert {row["id"] for row in out} == {row["id"] for row in plate + others}
 
 
 def test_rows_are_released_skipped_and_withdrawn(store):

@@ -14,13 +14,10 @@ and `key` makes it safe to repeat. A label far from what is expected is refused 
 says that the person has checked it, since an assistant mishears and mistypes as people do.
 """
 
-import csv
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -105,25 +102,44 @@ class CampaignTools:
 
     def predict(self, campaign: str, rows: list[dict[str, Value]]) -> JsonObject:
         """Predict rows that are not candidates, given as objects of input columns and values."""
+        import pandas
+
         from weal.campaign.answers import predictions_answer
         from weal.campaign.predict import predict
 
         _count(len(rows), MAX_ROWS)
-        with self._campaign(campaign) as found, _as_csv(rows) as table:
+        with self._campaign(campaign) as found:
+            table = pandas.DataFrame.from_records(rows)
             return _plain(predictions_answer(predict(found, table, None, LEVEL)))
 
     def ask_for_rows(
-        self, campaign: str, n: int = 1, key: str | None = None, where: str | None = None
+        self,
+        campaign: str,
+        n: int | None = None,
+        key: str | None = None,
+        where: str | None = None,
+        same: str | list[str] | None = None,
+        at_most: dict[str, int] | None = None,
+        instead_of: list[str] | None = None,
+        rows: list[str] | None = None,
     ) -> list[JsonObject]:
         """Suggest the next rows to measure, reserve them, and say why.
 
-        `where` restricts them ("solvent is THF and temp < 90"). The same `key` again gives the same
+        `where` restricts them ("solvent is THF and temp < 90"), `same` names columns with one value
+        in the whole batch, and `at_most` says how many different values of a column it may hold.
+        `instead_of` replaces rows that are out, and `rows` includes rows by their ids. Without `n`
+        there are as many as `rows` or `instead_of`, else one. The same `key` again gives the same
         rows and reserves no more.
         """
         from weal.campaign.suggestions import explain
 
+        _count(n if n is not None else max(len(rows or "1"), len(instead_of or "1")), MAX_ASK_ROWS)
+        if n is None and not rows and not instead_of:
+            n = 1
+        options: dict[str, Any] = {"n": n, "where": where, "same": same, "at_most": at_most,
+                                   "instead_of": instead_of, "rows": rows}  # fmt: skip
         with self._campaign(campaign) as found:
-            ids = found.ask(_count(n, MAX_ASK_ROWS), key=key, where=where)
+            ids: list[str] = found.ask(key=key, **options)
             session = found.replay_session()
             leases = session.ledger.leases
             own = [leases[one] for one in ids if one in leases and leases[one].who == found.who]
@@ -194,19 +210,6 @@ def _count(n: int, most: int) -> int:
     if not 1 <= n <= most:
         raise ValueError(f"n is {n}; it must be 1 to {most}")
     return n
-
-
-@contextmanager
-def _as_csv(rows: Sequence[Mapping[str, Value]]) -> Iterator[Path]:
-    """The rows as a table in a temporary file, which is read as tables of people are."""
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.csv"
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, names)
-            writer.writeheader()
-            writer.writerows(rows)
-        yield path
 
 
 def _plain(value: Json) -> Json:

@@ -13,6 +13,7 @@ begins and ends, and whether it was authenticated.
 """
 
 import asyncio
+import logging
 import os
 import re
 import socket
@@ -282,6 +283,8 @@ class Server:
             "proxy_headers": bool(self.address.proxies),
             "forwarded_allow_ips": list(self.address.proxies),
         }
+        # else Python prints its warnings on stderr, between the lines of the log
+        logging.getLogger("python_multipart").addHandler(logging.NullHandler())
         record("web.server", "INFO", "serving", url=self.address.url, store=self.store.url)
         uvicorn.Server(uvicorn.Config(self.app, **config)).run(sockets=[self._socket])
         record("web.server", "INFO", "stopped", url=self.address.url)
