@@ -88,14 +88,11 @@ class CorrelatedPoints:
 
     def explained(self, a: Array) -> Array:  # (M, N)
         """K'a for the coefficients a (M, t) of labels."""
-        t, K, found = self.rows.t, self.rows.array, np.empty((len(a), len(self.X)))
-        size = max(2, BLOCK_CORRELATIONS // max(1, len(a) * t))
-        for start in range(0, len(self.X), size):
-            block = slice(start, start + size)
-            found[:, block] = explained(K[:, :, block], a[:, :t])
-        if self.tail is not None:
-            for row in range(self.tail.t):
-                found += a[:, t + row, None] * self.tail.array[:, row]
+        found, part = np.zeros((2, len(a), len(self.X)))
+        parts = [self.rows.array] if self.tail is None else [self.rows.array, self.tail.array]
+        each = (K[:, n] for K in parts for n in range(K.shape[1]))
+        for row, coefficient in zip(each, a.T, strict=True):  # row by row, as `explained` sums
+            found += np.multiply(row, coefficient[:, None], out=part)
         return found
 
     def take(self, which: Index) -> Self:
