@@ -102,7 +102,11 @@ def join_mixtures(several: Sequence[LabelMixtures]) -> LabelMixtures:
             for part in ("a", "b")
         )
         scale = replace(scale, a=a, b=b)
-    return replace(first, w=w, mu=mu, v=v, s=s, scale=scale)
+    lam = None
+    if first.lam is not None:
+        each = [_by_label(one.lam, one.w) for one in several if one.lam is not None]
+        lam = np.concatenate(each, axis=1)
+    return replace(first, w=w, mu=mu, v=v, s=s, scale=scale, lam=lam)
 
 
 def _by_label(values: Array, w: Array) -> Array:  # (M, N)
