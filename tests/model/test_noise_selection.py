@@ -69,7 +69,7 @@ def test_density_is_the_mixture_by_hand(corner):
         + ens.varies[:, None] * ens.field.variances(scale.inputs(X)) / (ens.scale.unit[:, None])
     )
     z = model.trained.warp.labels(scale.labels(y))
-    by_hand = logsumexp(ens.log_w[:, None] + ens.scale.log_density(z - mu, s), axis=0)
+    by_hand = logsumexp(ens.log_w[:, None] + ens.scale.log_predictive(z - mu, s), axis=0)
     slope = model.trained.warp.log_slope(scale.labels(y)) - np.log(scale.y_sd)
     assert_allclose(corner.log_predictive_density(X, y), by_hand + slope)
 
@@ -214,3 +214,16 @@ def test_mvr_prefers_quiet_places():
         first, second = score(uneven)
         assert_allclose(first, same[0])
         assert second < first
+
+
+def test_misfit_of_a_function_without_noise_is_not_taken_for_noise():
+    """Residuals of Currin's function are large where it is steep; labels have no noise."""
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2))
+    x, z = X.T
+    y = (1.0 - np.exp(-0.5 / np.maximum(z, 1e-9))) * (
+        (2300.0 * x**3 + 1900.0 * x**2 + 2092.0 * x + 60.0)
+        / (100.0 * x**3 + 500.0 * x**2 + 4.0 * x + 20.0)
+    )
+    model = EnsembleGPRegressor(random_state=0).fit(X, y)
+    assert model.model_.ensemble_.field is None
