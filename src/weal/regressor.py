@@ -92,9 +92,10 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
         evidence speaks against are set aside, and come back should it change. False: every label
         is believed.
-    model_version : {"0.3", "0.2"}
-        Which version's classes of models experts are selected from. Files and campaigns that weal
-        0.2 wrote keep "0.2", so that they predict what they predicted.
+    model_version : {"0.2", "0.3"}
+        Which classes of models experts are selected from. "0.3" adds subsets of the inputs, a
+        linear trend, one lengthscale for each category, noise that varies, and wider intervals
+        with few labels; it takes more time, and is being measured.
     scaling : Scaling or None
         Fixed locations and scales; None: from the data of the first fit.
     random_state : int, RandomState or None

@@ -32,7 +32,9 @@ def labels(table):
 @pytest.fixture(scope="module")
 def place(table, labels, tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "s.db"
-    campaign = open_campaign("a", pool=table, target="yield", store=f"sqlite:///{path}")
+    campaign = open_campaign(
+        "a", model_version="0.3", pool=table, target="yield", store=f"sqlite:///{path}"
+    )
     campaign.tell(table["id"][:LABELS].tolist(), labels)
     return path
 
@@ -75,7 +77,7 @@ def test_a_pool_in_shards_is_asked_as_one_in_memory(table, labels, tmp_path):
         parquet.write_table(arrow.Table.from_pandas(table[rows]), tmp_path / f"part-{n}.parquet")
     asked = []
     for pool in (table.set_index("id"), open_pool(tmp_path, id_column="id")):
-        learner = ActiveLearner(pool)
+        learner = ActiveLearner(pool, {"model_version": "0.3"})
         learner.tell(table["id"][:LABELS].tolist(), labels)
         assert learner.model.ensemble_.field is not None
         asked.append(learner.ask(3))

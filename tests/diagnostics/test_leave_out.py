@@ -19,7 +19,7 @@ def labels(t, d, noise=0.02, seed=0):
 
 def test_the_probability_of_inputs_that_matter_is_1_and_of_others_small():
     X, y = labels(60, 6)
-    found = EnsembleGPRegressor().fit(X, y).input_importance()
+    found = EnsembleGPRegressor(model_version="0.3").fit(X, y).input_importance()
     assert list(found)[:2] == ["x1", "x2"]
     assert found["x1"] == found["x2"] == pytest.approx(1.0)
     assert max(found[f"x{n}"] for n in (0, 3, 4, 5)) < 0.1
@@ -27,13 +27,17 @@ def test_the_probability_of_inputs_that_matter_is_1_and_of_others_small():
 
 def test_labels_of_noise_say_of_no_input_that_it_can_be_left_out():
     rng = np.random.default_rng(3)
-    model = EnsembleGPRegressor().fit(rng.standard_normal((30, 4)), rng.standard_normal(30)).model_
+    model = (
+        EnsembleGPRegressor(model_version="0.3")
+        .fit(rng.standard_normal((30, 4)), rng.standard_normal(30))
+        .model_
+    )
     assert effects.columns_to_leave_out(model, effects.columns_of(list("abcd"), None)) == []
 
 
 def test_few_labels_say_nothing():
     X, y = labels(12, 5, noise=0.0)
-    model = EnsembleGPRegressor().fit(X, y).model_
+    model = EnsembleGPRegressor(model_version="0.3").fit(X, y).model_
     assert effects.columns_to_leave_out(model, effects.columns_of(list("abcde"), None)) == []
 
 
@@ -41,7 +45,7 @@ def test_few_labels_say_nothing():
 def test_units_of_inputs_and_labels_do_not_matter(unit):
     X, y = labels(40, 5)
     here, there = (
-        EnsembleGPRegressor().fit(X * scale, unit_y * y).input_importance()
+        EnsembleGPRegressor(model_version="0.3").fit(X * scale, unit_y * y).input_importance()
         for scale, unit_y in ((np.ones(5), 1.0), (np.array([unit, 1, 1 / unit, 1, unit]), unit))
     )
     assert there == pytest.approx(here, abs=1e-3)
@@ -55,12 +59,12 @@ def test_a_model_of_0_2_believes_in_all_inputs():
 
 def test_a_saved_model_and_a_replayed_learner_report_the_same(tmp_path):
     X, y = labels(40, 5)
-    model = EnsembleGPRegressor().fit(X, y)
+    model = EnsembleGPRegressor(model_version="0.3").fit(X, y)
     model.save(tmp_path / "model.weal")
     assert EnsembleGPRegressor.load(tmp_path / "model.weal").input_importance() == (
         model.input_importance()
     )
-    learner = ActiveLearner(X)
+    learner = ActiveLearner(X, {"model_version": "0.3"})
     learner.tell(range(40), y)
     learner.save(tmp_path / "learner.weal")
     again = ActiveLearner.load(tmp_path / "learner.weal")
@@ -74,7 +78,7 @@ def test_a_category_enters_and_leaves_as_one_input():
     frame["operator"] = rng.choice(["ann", "bob", "cy", "dan"], 60)
     frame["solvent"] = rng.choice(["THF", "DMF", "water"], 60)
     y = y + frame["solvent"].map({"THF": 0.0, "DMF": 1.0, "water": -1.0}).to_numpy()
-    learner = ActiveLearner(frame)
+    learner = ActiveLearner(frame, {"model_version": "0.3"})
     learner.tell(range(60), y)
     found = learner.input_importance()
     assert set(found) == {"a", "b", "c", "d", "operator", "solvent"}
@@ -91,7 +95,9 @@ def test_status_names_the_columns_that_could_be_left_out():
     frame = pd.DataFrame(X, columns=["pressure", "heat", "time", "operator", "mass"])
     frame.insert(0, "id", [f"r{n}" for n in range(60)])
     frame["y"] = y
-    with open_campaign("alloys", "memory:", pool=frame, target="y", by="ann") as campaign:
+    with open_campaign(
+        "alloys", "memory:", model_version="0.3", pool=frame, target="y", by="ann"
+    ) as campaign:
         status = campaign.status()
         assert set(status.beliefs.leave_out) == {"pressure", "operator", "mass"}
         assert status.beliefs.probability["heat"] == pytest.approx(1.0)

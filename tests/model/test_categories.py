@@ -28,7 +28,7 @@ def reactions(n=60, levels=(9, 5), seed=0):
 
 def test_one_hot_columns_are_one_input():
     X, y, _ = reactions()
-    model = EnsembleGPRegressor().fit(X, y)
+    model = EnsembleGPRegressor(model_version="0.3").fit(X, y)
     assert model.scaling_.widths.tolist() == [9, 5, 1]
     assert model.model_.trained.setting.widths == (9, 5, 1)
     importance = column_importance(model.model_, {"a": range(9), "b": range(9, 14), "x": [14]})
@@ -39,7 +39,7 @@ def test_one_hot_columns_are_one_input():
 def test_the_model_of_0_2_and_given_kernels_keep_a_column_an_input():
     X, y, _ = reactions()
     for given in ({"model_version": "0.2"}, {"kernels": [Kernel("rbf", 2.0)]}):
-        model = EnsembleGPRegressor(**given).fit(X, y)
+        model = EnsembleGPRegressor(**{"model_version": "0.3", **given}).fit(X, y)
         assert model.scaling_.widths is None
         assert not model.model_.trained.setting.widths
         np.testing.assert_allclose(model.scaling_.x_sd[:9], X[:, :9].std(axis=0))
@@ -48,7 +48,9 @@ def test_the_model_of_0_2_and_given_kernels_keep_a_column_an_input():
 def test_order_of_levels_does_not_matter():
     X, y, _ = reactions(80)
     order = np.r_[np.random.default_rng(1).permutation(9), 9 + np.array([3, 0, 4, 2, 1]), 14]
-    one, other = (EnsembleGPRegressor().fit(Z[:60], y[:60]) for Z in (X, X[:, order]))
+    one, other = (
+        EnsembleGPRegressor(model_version="0.3").fit(Z[:60], y[:60]) for Z in (X, X[:, order])
+    )
     mean, sd = one.predict(X[60:], return_std=True)
     again, sd_again = other.predict(X[60:, order], return_std=True)
     np.testing.assert_allclose(again, mean, rtol=1e-4, atol=1e-4)
@@ -58,7 +60,7 @@ def test_order_of_levels_does_not_matter():
 def test_levels_never_measured_are_predicted_by_the_mean_with_a_wide_interval():
     X, y, codes = reactions(120)
     known = codes[:, 0] != 8
-    model = EnsembleGPRegressor().fit(X[known], y[known], X_unlabelled=X)
+    model = EnsembleGPRegressor(model_version="0.3").fit(X[known], y[known], X_unlabelled=X)
     assert model.scaling_.widths.tolist() == [9, 5, 1]
     levels = np.zeros((10, 15))
     levels[:, 9], levels[:, 14] = 1.0, 0.5
@@ -76,7 +78,7 @@ def test_levels_never_measured_are_predicted_by_the_mean_with_a_wide_interval():
 @pytest.mark.parametrize("levels", [(1, 4), (2, 2), (500, 3)])
 def test_one_level_and_500_levels(levels):
     X, y, _ = reactions(40, levels)
-    model = EnsembleGPRegressor().fit(X, y)
+    model = EnsembleGPRegressor(model_version="0.3").fit(X, y)
     mean, sd = model.predict(X, return_std=True)
     assert np.isfinite(mean).all()
     assert (sd > 0).all()
@@ -85,7 +87,7 @@ def test_one_level_and_500_levels(levels):
 
 def test_a_saved_model_goes_on_as_the_one_that_was_not(tmp_path):
     X, y, _ = reactions(60)
-    model = EnsembleGPRegressor().fit(X[:20], y[:20], X_unlabelled=X)
+    model = EnsembleGPRegressor(model_version="0.3").fit(X[:20], y[:20], X_unlabelled=X)
     model.save(tmp_path / "model.weal")
     again = EnsembleGPRegressor.load(tmp_path / "model.weal")
     assert again.scaling_.widths.tolist() == [9, 5, 1]
@@ -99,13 +101,13 @@ def test_a_given_scaling_states_the_columns_of_each_input():
     X, y, _ = reactions()
     flags = X[:7, [0, 1, 14]]  # too few rows to find them
     stated = Scaling(np.zeros(3), np.ones(3), widths=np.array([2, 1]))
-    assert EnsembleGPRegressor().fit(flags, y[:7]).scaling_.widths is None
-    model = EnsembleGPRegressor(scaling=stated).fit(flags, y[:7])
+    assert EnsembleGPRegressor(model_version="0.3").fit(flags, y[:7]).scaling_.widths is None
+    model = EnsembleGPRegressor(model_version="0.3", scaling=stated).fit(flags, y[:7])
     assert model.model_.trained.setting.widths == (2, 1)
     for wrong in ([2, 2], [3, 0], [1.5, 1.5]):
         scaling = Scaling(np.zeros(3), np.ones(3), widths=np.array(wrong))
         with pytest.raises(ValueError, match="widths of a scaling"):
-            EnsembleGPRegressor(scaling=scaling).fit(flags, y[:7])
+            EnsembleGPRegressor(model_version="0.3", scaling=scaling).fit(flags, y[:7])
 
 
 HOSTILE = [
@@ -127,7 +129,9 @@ def test_hostile_names_of_levels_are_levels():
     names = [name for name in HOSTILE if name.strip()]
     code = rng.integers(0, len(names), 90)
     table = pd.DataFrame({"what": [names[n] for n in code], "x": rng.random(90)})
-    learner = weal.ActiveLearner(table, n_start=4, types={"what": "category"})
+    learner = weal.ActiveLearner(
+        table, {"model_version": "0.3"}, n_start=4, types={"what": "category"}
+    )
     for _ in range(14):
         row = learner.ask()
         at = table.index[learner.candidates.index[row]]

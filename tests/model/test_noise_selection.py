@@ -31,7 +31,7 @@ def data(seed=1, quiet=0.05, noisy=1.0, n=N):
 @pytest.fixture(scope="module")
 def corner():
     X, y = data()
-    return EnsembleGPRegressor(random_state=0).fit(X, y)
+    return EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
 
 
 IN, OUT = [0.8, 0.8, 0.5], [0.2, 0.3, 0.5]
@@ -98,7 +98,7 @@ def test_leave_one_out_is_the_ensemble_without_the_label(corner):
 def test_order_of_labels_is_irrelevant(corner):
     X, y = data()
     order = np.random.default_rng(5).permutation(N)
-    other = EnsembleGPRegressor(random_state=0).fit(X[order], y[order])
+    other = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X[order], y[order])
     new = np.random.default_rng(6).uniform(size=(20, 3))
     assert_allclose(other.predict_noise(new), corner.predict_noise(new), rtol=1e-5)
     assert_allclose(other.predict(new), corner.predict(new), rtol=1e-5, atol=1e-5)
@@ -108,7 +108,9 @@ def test_order_of_labels_is_irrelevant(corner):
 def test_units_are_irrelevant(corner, scale):
     X, y = data()
     x_scale = np.array([1e-6, 1.0, 1e5])
-    other = EnsembleGPRegressor(random_state=0).fit(X * x_scale, scale * y - 3.0 * scale)
+    other = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(
+        X * x_scale, scale * y - 3.0 * scale
+    )
     new = np.random.default_rng(6).uniform(size=(20, 3))
     noise = other.predict_noise(new * x_scale)
     assert_allclose(noise / scale, corner.predict_noise(new), rtol=1e-5)
@@ -116,9 +118,9 @@ def test_units_are_irrelevant(corner, scale):
 
 def test_even_noise_is_left_alone_to_the_last_bit(monkeypatch):
     X, y = data(seed=3, quiet=0.2, noisy=0.2)
-    now = EnsembleGPRegressor(random_state=0).fit(X, y)
+    now = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
     monkeypatch.setattr(noise_selection, "MIN_LABELS", 10**9)
-    before = EnsembleGPRegressor(random_state=0).fit(X, y)
+    before = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
     assert now.model_.ensemble_.field is None
     assert_array_equal(now.predict(X), before.predict(X))
     assert_array_equal(now.model_.weights_, before.model_.weights_)
@@ -128,7 +130,7 @@ def test_even_noise_is_left_alone_to_the_last_bit(monkeypatch):
 def test_one_gross_error_is_no_noisy_region():
     X, y = data(seed=3, quiet=0.1, noisy=0.1)
     y[7] += 40.0
-    model = EnsembleGPRegressor(random_state=0).fit(X, y)
+    model = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
     assert varying(model) == 0.0
     assert model.outlier_probability_[7] > 0.9
 
@@ -141,7 +143,7 @@ def test_stated_noise_is_kept():
     """What is stated explains the region, and nothing is found on top."""
     X, y = data()
     stated = np.where(loud(X), 1.0, 0.05)
-    model = EnsembleGPRegressor(random_state=0).fit(X, y, sample_noise=stated)
+    model = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y, sample_noise=stated)
     assert_allclose(np.sort(model.model_.trained.noise_var), np.sort((stated / y.std()) ** 2))
     inside, outside = model.predict_noise([IN, OUT])
     assert inside < 0.5
@@ -150,10 +152,10 @@ def test_stated_noise_is_kept():
 
 def test_few_labels_and_few_values_have_even_noise():
     X, y = data(n=29)
-    assert varying(EnsembleGPRegressor(random_state=0).fit(X, y)) == 0.0
+    assert varying(EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)) == 0.0
     X, y = data()
     steps = np.where(y > np.median(y), 1.0, -1.0)
-    assert varying(EnsembleGPRegressor(random_state=0).fit(X, steps)) == 0.0
+    assert varying(EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, steps)) == 0.0
 
 
 def test_models_of_0_2_have_even_noise():
@@ -165,7 +167,7 @@ def test_constant_inputs_and_repeated_rows_are_taken():
     X, y = data()
     X = np.column_stack([np.repeat(X[:35], 2, axis=0), np.ones(N)])
     y = f(X) + np.where(loud(X), 1.0, 0.05) * np.random.default_rng(2).standard_normal(N)
-    noise = EnsembleGPRegressor(random_state=0).fit(X, y).predict_noise(X)
+    noise = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y).predict_noise(X)
     assert np.isfinite(noise).all()
     assert (noise > 0.0).all()
 
@@ -185,7 +187,7 @@ def test_every_kind_of_field_is_kept_in_files(tmp_path, noise):
         noise, np.exp(0.8 * f(X) - 4.0)
     )
     y = f(X) + sd * np.random.default_rng(8).standard_normal(90)
-    model = EnsembleGPRegressor(random_state=0, warp=None).fit(X, y)
+    model = EnsembleGPRegressor(random_state=0, warp=None, model_version="0.3").fit(X, y)
     assert varying(model) > 0.5
     model.save(tmp_path / "m.weal")
     assert_array_equal(
@@ -225,5 +227,5 @@ def test_misfit_of_a_function_without_noise_is_not_taken_for_noise():
         (2300.0 * x**3 + 1900.0 * x**2 + 2092.0 * x + 60.0)
         / (100.0 * x**3 + 500.0 * x**2 + 4.0 * x + 20.0)
     )
-    model = EnsembleGPRegressor(random_state=0).fit(X, y)
+    model = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
     assert model.model_.ensemble_.field is None

@@ -48,8 +48,10 @@ def test_a_pool_of_categories_in_files_asks_what_memory_asks(tmp_path):
     frame = pd.DataFrame(
         {"id": names_of(U), "x0": inputs(U)[:, 0], "solvent": solvent, "base": base}
     )
-    memory = weal.ActiveLearner(frame, id_column="id", n_start=5)
-    sharded = weal.ActiveLearner(in_files(tmp_path / "pool", solvent, base), n_start=5, threads=2)
+    memory = weal.ActiveLearner(frame, {"model_version": "0.3"}, id_column="id", n_start=5)
+    sharded = weal.ActiveLearner(
+        in_files(tmp_path / "pool", solvent, base), {"model_version": "0.3"}, n_start=5, threads=2
+    )
     follow([memory, sharded], y)
     for learner in (memory, sharded):
         (one,) = learner.state.quantities.values()
@@ -62,7 +64,9 @@ def test_a_cluster_asks_the_same_of_categories(tmp_path):
     solvent, base, y = table()
     here, there = (in_files(tmp_path / name, solvent, base) for name in ("here", "there"))
     with clusters.running({}, n_workers=1, threads_per_worker=1, processes=True) as local:
-        one = weal.ActiveLearner(here, n_start=5, threads=1)
-        other = weal.ActiveLearner(there, n_start=5, scheduler=local.scheduler_address)
+        one = weal.ActiveLearner(here, {"model_version": "0.3"}, n_start=5, threads=1)
+        other = weal.ActiveLearner(
+            there, {"model_version": "0.3"}, n_start=5, scheduler=local.scheduler_address
+        )
         follow([one, other], y, steps=2)
         other.close()
