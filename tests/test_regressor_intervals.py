@@ -10,7 +10,6 @@ from scipy.optimize import brentq
 from sklearn.base import clone
 
 from weal import EnsembleGPRegressor, Kernel
-from weal.core.constants import FITTED_FREEDOM
 from weal.core.paper import random_features
 from weal.core.paper.kernels import correlation
 
@@ -45,8 +44,6 @@ def mixture(model, point):
     s = v + ens.noise
     if model.magnitude == "integrated":
         a, b = ens.scale.a, ens.scale.b
-        if model.kernels is None:  # kernel parameters were fitted
-            s = s * (1.0 + FITTED_FREEDOM / (len(y) + 1.0))
         parts = stats.t(2.0 * a, mu, np.sqrt(b / a * s))
     else:
         parts = stats.norm(mu, np.sqrt(ens.magnitude * s))
