@@ -86,6 +86,17 @@ def campaign() -> None:
     weal("export", "alloys", "--what", "predictions", "--to", "predictions.parquet")
 
 
+def mcp() -> None:
+    """The tools of an assistant."""
+    from weal.assistant.server import make_server
+    from weal.assistant.tools import CampaignTools
+    from weal.store.actors import READ_ONLY
+    from weal.store.protocol import open_store
+
+    with open_store("sqlite:///tools.db") as store:
+        assert make_server(CampaignTools(store, READ_ONLY)).name == "weal"
+
+
 def excel() -> None:
     """A table in Excel."""
     import openpyxl
@@ -151,7 +162,8 @@ def peers() -> None:
 
 
 USES: dict[str, Callable[[], None]] = {
-    one.__name__: one for one in (frames, campaign, excel, postgres, bench, web, cluster, peers)
+    one.__name__: one
+    for one in (frames, campaign, excel, mcp, postgres, bench, web, cluster, peers)
 }
 
 

@@ -102,8 +102,10 @@ def test_a_line_is_learnt_by_trend_and_extrapolated():
 def test_units_of_labels_and_inputs_change_nothing(unit):
     X, y, _ = line(t=14, d=3, seed=5)
     new = points(6, 5, 3)
-    plain = EnsembleGPRegressor(random_state=0).fit(X, y)
-    scaled = EnsembleGPRegressor(random_state=0).fit(X * [unit, 1.0, 1 / unit], 3.0 + unit * y)
+    plain = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
+    scaled = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(
+        X * [unit, 1.0, 1 / unit], 3.0 + unit * y
+    )
     mean = scaled.predict(new * [unit, 1.0, 1 / unit])
     np.testing.assert_allclose((mean - 3.0) / unit, plain.predict(new), rtol=2e-3, atol=2e-3)
 
@@ -142,7 +144,9 @@ def test_labels_without_noise_and_repeated_points_have_a_trend_model(d):
 def test_a_model_with_a_trend_is_kept_whole_and_runs_on_features(tmp_path):
     X, y, _ = line(t=25, d=3, seed=10)
     for approximation in ("exact", "features"):
-        model = EnsembleGPRegressor(approximation=approximation, random_state=0).fit(X, y)
+        model = EnsembleGPRegressor(
+            approximation=approximation, random_state=0, model_version="0.3"
+        ).fit(X, y)
         assert any(kernel.family == "trend" for kernel in model.dictionary_)
         model.save(tmp_path / "model.weal")
         loaded = EnsembleGPRegressor.load(tmp_path / "model.weal")
@@ -173,7 +177,7 @@ def test_warped_labels_have_no_trend():
     rng = np.random.default_rng(11)
     X = rng.standard_normal((40, 2))
     y = np.exp(2.0 * X[:, 0] + 0.1 * rng.standard_normal(40))
-    model = EnsembleGPRegressor(warp="asinh", random_state=0).fit(X, y)
+    model = EnsembleGPRegressor(warp="asinh", random_state=0, model_version="0.3").fit(X, y)
     assert model.model_.trained.warp.spread > 0.0
     assert all(kernel.family != "trend" for kernel in model.dictionary_)
     assert np.abs(model.predict(8.0 * X)).max() < 20.0 * y.max()

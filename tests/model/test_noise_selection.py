@@ -116,10 +116,10 @@ def test_units_are_irrelevant(corner, scale):
     assert_allclose(noise / scale, corner.predict_noise(new), rtol=1e-5)
 
 
-def test_even_noise_is_left_alone_to_the_last_bit(monkeypatch):
+def test_even_noise_is_left_alone_to_the_last_bit(constants):
     X, y = data(seed=3, quiet=0.2, noisy=0.2)
     now = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
-    monkeypatch.setattr(noise_selection, "MIN_LABELS", 10**9)
+    constants(noise_selection, MIN_LABELS=10**9)
     before = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
     assert now.model_.ensemble_.field is None
     assert_array_equal(now.predict(X), before.predict(X))

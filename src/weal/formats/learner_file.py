@@ -184,14 +184,15 @@ def _resolve_acquisition(
 ) -> AcquisitionArgument:
     """The acquisition functions of a file, or the given ones; "auto" is that of its version."""
     names, own = header.get("acquisition", []), header.get("own", [])
-    of_0_2 = "model_version" not in header.get("params", {})
+    params = header.get("params")
+    of_0_2 = not (isinstance(params, dict) and "model_version" in params)
     if acquisition is None and own:
         raise ValueError(
             f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
             "give them again: load(path, acquisition=...)"
         )
     given = names if acquisition is None else resolve_acquisition(acquisition, of_0_2=of_0_2)
-    if list(given) != names:
+    if acquisition is not None and list(given) != names:
         raise ValueError(
             f"the learner asks by {names}, and {list(given)} was given; "
             "give the same functions in the same order, since their weights are in the file"
