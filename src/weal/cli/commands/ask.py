@@ -16,7 +16,6 @@ from weal.cli import options as line
 from weal.cli.options import command, open_for_command, plural, with_parameters
 from weal.cli.screen import on_a_terminal, say, show, show_activity, show_json, show_table
 from weal.errors import Exhausted
-from weal.quantities.kinds import WORKED
 from weal.text import probability, shorten
 
 if TYPE_CHECKING:
@@ -138,6 +137,8 @@ def _expected_headings(rows: "list[LeasedRow]", quantities: "Sequence[Quantity]"
 
 def _works(row: "LeasedRow") -> str:
     """The probability that the run works; empty where no run has failed."""
+    from weal.quantities.kinds import WORKED
+
     p = row.quantities.get(WORKED, {}).get("mean")
     return "" if p is None else probability(p)
 
