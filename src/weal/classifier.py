@@ -351,7 +351,8 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         True
         """
         found = class_file.read(path)
-        estimator = cls(**found.params)
+        known = {name: one for name, one in found.params.items() if name != "model_version"}
+        estimator = cls(**known)
         estimator.models_, estimator.slopes_ = found.models, found.slopes
         estimator.classes_, estimator._codes = found.classes, found.codes
         estimator.n_features_in_ = found.n_inputs

@@ -633,7 +633,8 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         >>> import numpy as np
         >>> from weal import EnsembleGPRegressor
         >>> X = np.random.default_rng(0).uniform(-1, 1, (40, 4))
-        >>> model = EnsembleGPRegressor().fit(X, np.sin(3 * X[:, 1] + X[:, 2]))
+        >>> y = np.sin(3 * X[:, 1] + X[:, 2])
+        >>> model = EnsembleGPRegressor(model_version="0.3").fit(X, y)
         >>> {name: round(p, 2) for name, p in model.input_importance().items()}
         {'x1': 1.0, 'x2': 1.0, 'x0': 0.0, 'x3': 0.0}
         """
