@@ -570,7 +570,7 @@ class Campaign(CampaignLog):
         where: str | None = None,
         instead_of: "RowsArgument" = None,
         rows: "RowsArgument" = None,
-    ) -> Any: ...
+    ) -> str: ...
     @overload
     def ask(
         self,
