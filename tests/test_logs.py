@@ -35,6 +35,12 @@ SECRETS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def nothing_hidden(monkeypatch):
+    """Passwords of stores that other tests opened in this process are not masked here."""
+    monkeypatch.setattr(logs, "_hidden", set())
+
+
 @pytest.fixture
 def listening():
     """What the formatters write."""
@@ -74,8 +80,7 @@ def test_a_text_without_secrets_stays_as_it_is():
     assert logs.scrub(text) == text
 
 
-def test_a_hidden_text_is_masked(listening, monkeypatch):
-    monkeypatch.setattr(logs, "_hidden", set())
+def test_a_hidden_text_is_masked(listening):
     logs.hide(["s3", "so geheim"])
     logs.record("store", "INFO", "opened with so geheim and s3")
     assert "opened with *** and s3" in listening["text"].getvalue()

@@ -18,6 +18,7 @@ from weal.campaign.session import read_pool_snapshot
 from weal.campaign.suggestions import _choose, decide_leases
 from weal.formats import snapshots
 from weal.learner import choosing
+from weal.learner.batch_options import BatchOptions
 from weal.learner.pools.memory import POOL_BYTES
 from weal.learner.posterior_cache import PosteriorCache
 from weal.model import expert_kind
@@ -341,7 +342,10 @@ def test_a_change_of_acquisition_during_an_ask_breaks_nothing():
             one.tell(f"r{n}", truth(n))
         lease, call = timedelta(days=1), AskCall(1, "bob", check=False)
         session = one.read_session()
-        ledger, (found, common) = session.ledger, _choose(session, one.store.now(), call, 0, True)
+        ledger, (found, common) = (
+            session.ledger,
+            _choose(session, one.store.now(), call, 0, True, BatchOptions()),
+        )
         one.change(acquisition=["wvar", "igs"])
         one.store.transact(
             "lab", lambda book: decide_leases(book, ledger, found, call, lease, common)

@@ -162,7 +162,8 @@ def worker_process(folder):
         [sys.executable, "-m", "weal.web.job_process"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    given = {"store": f"sqlite:///{folder}/weal.db", "folder": str(folder), "read_only": False}
+    given = {"store": f"sqlite:///{folder}/weal.db", "folder": str(folder), "read_only": False,
+             "logs": {}}  # fmt: skip
     child.stdin.write(json.dumps(given) + "\n")
     child.stdin.flush()
     return child

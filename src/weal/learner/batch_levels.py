@@ -11,14 +11,16 @@ levels evenly spaced by rank, and then for MAX_NEIGHBOURS between the best one a
 of words for the levels with the most free rows. A level is tried on MAX_LEVEL_ROWS of its rows; a
 pool in files is searched in a sample.
 
-For several levels (`at_most`) two sets of levels are compared by batches: those that a greedy batch
-opens as it goes until it may open no more; and those that are added one by one, each the one with
-which the quick value of all is largest.
+For several levels (`at_most`) sets of levels are compared by batches: those that a greedy batch
+opens as it goes until it may open no more; and the MAX_FINALISTS sets with the largest quick values
+among all sets, or, where there are more than MAX_LEVELS, the set whose levels are added one by one,
+each the one with which the quick value of all is largest.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import combinations, islice
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,15 +224,35 @@ class LevelSearch:
         first = self._trial(rows)
         if all(len(_levels_in(one, rows)) <= one.limit for one in self.factors):
             return first
-        return largest([first, self._trial(self._rows_of_sets(rows))])
+        return largest([first, *(self._trial(one) for one in self._rows_of_sets(rows))])
 
-    def _rows_of_sets(self, rows: Mask) -> Mask:
-        """The rows at levels of each factor that were added one by one, by quick values."""
+    def _rows_of_sets(self, rows: Mask) -> list[Mask]:
+        """The rows at the most promising sets of levels of each factor."""
+        found = [rows]
         for factor, own in zip(self.factors, self.used, strict=True):
-            rows = self._rows_of_set(rows, factor, own)
-        return rows
+            found = [
+                np.asarray(part & np.isin(factor.levels.codes, list(held)))
+                for part in found
+                for held in self._promising_sets(part, factor, own)
+            ][:MAX_FINALISTS]
+        return found
 
-    def _rows_of_set(self, rows: Mask, factor: Factor, own: LevelSet) -> Mask:
+    def _promising_sets(self, rows: Mask, factor: Factor, own: LevelSet) -> list[LevelSet]:
+        sizes = _sizes(factor, rows)
+        others = [k for k in np.flatnonzero(sizes).tolist() if k not in own]
+        more = min(factor.limit - len(own), len(others))
+        if comb(len(others), more) > MAX_LEVELS:
+            return [self._grown_set(rows, factor, own)]
+        sets = [own | frozenset(one) for one in combinations(others, more)]
+        quick = {
+            one: self.quick.of_rows(rows & np.isin(factor.levels.codes, list(one)))
+            for one in sets
+            if sizes[list(one)].sum() >= self.wanted
+        }
+        return sorted(quick, key=lambda one: (-quick[one], sorted(one)))[:MAX_FINALISTS]
+
+    def _grown_set(self, rows: Mask, factor: Factor, own: LevelSet) -> LevelSet:
+        """The set whose levels are added one by one, by quick values."""
         codes, sizes, held = factor.levels.codes, _sizes(factor, rows), own
         while len(held) < factor.limit:
             left = self.wanted - sum(int(sizes[k]) for k in held)
@@ -241,7 +263,7 @@ class LevelSearch:
                 break
             found = {k: self.quick.of_rows(rows & np.isin(codes, [*held, k])) for k in sorted(fit)}
             held = held | {max(found, key=lambda k: found[k])}
-        return np.asarray(rows & np.isin(codes, list(held)))
+        return held
 
     def _trial(self, rows: Mask) -> Trial | None:
         """The greedy batch of these rows; None: there are too few."""

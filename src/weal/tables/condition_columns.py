@@ -152,7 +152,7 @@ def _find_word(part: Membership, word: str, words: Sequence[str], what: str) -> 
         return words.index(word)
     raise ValueError(
         f"no row has the {part.name} {_shown(word)} that {what} {_shown(part.text)} names; "
-        f"{did_you_mean(word, words)}"
+        f"write one that is there: {did_you_mean(word, words)}"
     )
 
 
@@ -168,9 +168,10 @@ def _number(part: Membership, word: str, column: NDArray[np.float64], what: str)
     if not (np.abs(column - found) <= ROUNDING * abs(found)).any():
         known = np.unique(column[~np.isnan(column)])
         near = known[np.argsort(np.abs(known - found), kind="stable")[:3]]
+        there = ", ".join(exact(float(one)) for one in np.sort(near))
         raise ValueError(
-            f"no row has the {part.name} {word} that {what} {_shown(part.text)} names; the nearest "
-            f"are {', '.join(exact(float(one)) for one in np.sort(near))}"
+            f"no row has the {part.name} {word} that {what} {_shown(part.text)} names; write one "
+            f"that is there, the nearest are {there}"
         )
     return found
 
