@@ -23,6 +23,7 @@ from weal.cli.commands.doctor import EXTRAS
 
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "src/weal/web/static/vendor"
+TEST_VENDOR = ROOT / "tests/web/vendor"
 TRIED = ["", "campaign", "web"]  # the others are left to scripts/package
 
 
@@ -135,11 +136,13 @@ def test_every_extra_is_tried_somewhere():
 
 def test_files_of_others_are_named_with_their_version_and_licence():
     told = (ROOT / "THIRD_PARTY.txt").read_text()
-    for path in VENDOR.iterdir():
+    for path in (*VENDOR.iterdir(), *TEST_VENDOR.iterdir()):
         assert f"\n    {path.name}\n" in told
     assert "v1.6.32" in (VENDOR / "uPlot.iife.min.js").read_text()
     assert "uPlot 1.6.32" in told
     assert '"2.0.11"' in (VENDOR / "htmx.min.js").read_text()
     assert "htmx 2.0.11" in told
+    assert "axe v4.14.0" in (TEST_VENDOR / "axe.min.js").read_text()[:200]
+    assert "axe-core 4.14.0" in told
     strangers = [path for path in (ROOT / "src").rglob("*.min.*") if path.parent != VENDOR]
     assert not strangers
