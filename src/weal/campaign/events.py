@@ -10,6 +10,9 @@
                 labels of these events are withdrawn; without any, only the lease
     skipped     the row is not suggested (`on`), or may be suggested again; with `accident`, its run
                 failed for a reason that says nothing about its inputs
+                Events that undo an action (`campaign.undo`) name its first event as `undoes`; with
+                `resumes`, the lease that the action ended is open again. A label that comes back
+                has its `origin`: who told it, when, and whether under a prediction
     settings    settings that changed; with `words`, all words of quantities that got new ones
 
 Every body has the version of its format as `v`: EVENT_BODY_VERSION, or SEVERAL_BODY_VERSION for
@@ -44,6 +47,14 @@ class CallBody(TypedDict):
     digest: str
 
 
+class OriginBody(TypedDict):
+    """Of a label that comes back: who told it, when (ISO 8601), and whether it was predicted."""
+
+    who: str
+    time: str
+    predicted: bool
+
+
 class ToldBody(TypedDict):
     """Body of `told` and `corrected`."""
 
@@ -56,6 +67,9 @@ class ToldBody(TypedDict):
     sure: NotRequired[bool]
     confirms: NotRequired[bool]
     call: NotRequired[CallBody]
+    undoes: NotRequired[int]  # the first event of the action that is undone
+    resumes: NotRequired[bool]
+    origin: NotRequired[OriginBody]
 
 
 class ReasonBody(TypedDict):
@@ -158,6 +172,11 @@ def gives_row_back(event: Event) -> bool:
     return event.kind == "withdrawn" and not event.body.get("labels")
 
 
+def resumes_lease(event: Event) -> bool:
+    """Whether an event that undoes an action opens the lease again that the action ended."""
+    return bool(event.body.get("resumes"))
+
+
 def prediction_of(body: AskedBody, quantity: str, first: str) -> AskedBody:
     """The body of an ask whose mean, sd, low and high are those of this quantity."""
     own = body.get("quantities", {}).get(quantity, {})
@@ -177,9 +196,12 @@ def prediction_of(body: AskedBody, quantity: str, first: str) -> AskedBody:
 def label_of_event(event: Event) -> LedgerLabel:
     """The label in an event `told` or `corrected`."""
     body: ToldBody = event.body
-    origin = (event.seq, event.time, event.who)
+    time, who = event.time, event.who
+    if origin := body.get("origin"):
+        time, who = datetime.fromisoformat(origin["time"]), origin["who"]
+    told = (event.seq, time, who)
     sure = bool(body.get("sure", False))
-    return LedgerLabel(str(event.id), body["y"], body["noise"], *origin, body.get("note"), sure)
+    return LedgerLabel(str(event.id), body["y"], body["noise"], *told, body.get("note"), sure)
 
 
 WORDS_KEY = "weal words"  # keys of the events `settings` that add words to a quantity

@@ -3,6 +3,7 @@
     quantities   name -> quantity, and its labels by id; several if a row was measured again
     failures     the quantity "worked": a label 0 for each row whose run failed
     leases       id -> who has the row until when: asked, and not told, skipped or withdrawn since
+    ended        id -> its last lease, if it has ended: an undo may open it again
     skipped      id -> note, of rows that are not suggested
 
 A row is leased for all quantities: the lease ends when each of them has a label, with a failure, a
@@ -30,6 +31,7 @@ from weal.campaign.events import (
     change_of_labels,
     gives_row_back,
     prediction_of,
+    resumes_lease,
 )
 from weal.errors import WealError
 from weal.quantities.kinds import (
@@ -119,6 +121,7 @@ class Ledger:
     quantities: dict[str, QuantityLedger] = field(default_factory=dict)  # by name
     failures: QuantityLedger = field(default_factory=lambda: QuantityLedger(worked_quantity()))
     leases: dict[str, Lease] = field(default_factory=dict)
+    ended: dict[str, Lease] = field(default_factory=dict)
     skipped: dict[str, str | None] = field(default_factory=dict)  # id -> note
     asked: int = 0  # rows leased so far
     checks: int = 0  # of them drawn at random, to test the predictions
@@ -179,6 +182,7 @@ def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
         quantities={name: one.copy() for name, one in ledger.quantities.items()},
         failures=ledger.failures.copy(),
         leases=dict(ledger.leases),
+        ended=dict(ledger.ended),
         skipped=dict(ledger.skipped),
     )
     for event in events:
@@ -258,6 +262,7 @@ def _apply_asked(ledger: Ledger, event: Event) -> Ledger:
     name, body = str(event.id), event.body
     until = datetime.fromisoformat(body["until"])
     ledger.leases.pop(name, None)  # a lapsed one; the new one comes last
+    ledger.ended.pop(name, None)
     ledger.leases[name] = Lease(name, event.who, event.time, until, event.seq, body)
     checks = ledger.checks + bool(body["check"])
     return replace(ledger, asked=ledger.asked + 1, checks=checks)
@@ -270,7 +275,8 @@ def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
     own, lease = ledger.with_failures()[quantity], ledger.leases.get(name)
     before = own.labels.get(name, ())
     change = change_of_labels(before, event)
-    prediction = prediction_of(lease.body, quantity, first) if lease else None
+    asked = _lease_of_restored(ledger, event) if "origin" in event.body else lease
+    prediction = prediction_of(asked.body, quantity, first) if asked else None
     _update_predicted(own.foretold, prediction, event, before, change)
     if change.dropped:
         own.labels.pop(name)  # a corrected label comes last
@@ -281,8 +287,31 @@ def _apply_labels(ledger: Ledger, event: Event) -> Ledger:
         if own is not ledger.failures:
             ledger.failures.labels.pop(name, None)
     if gives_row_back(event) or (change.added and _is_answered(ledger, lease)):
-        ledger.leases.pop(name, None)
+        _end_lease(ledger, name)
+    return _resume_lease(ledger, event)
+
+
+def _end_lease(ledger: Ledger, name: str) -> None:
+    if lease := ledger.leases.pop(name, None):
+        ledger.ended[name] = lease
+
+
+def _resume_lease(ledger: Ledger, event: Event) -> Ledger:
+    """Open the last lease of a row again where the event says so, at its place."""
+    name = str(event.id)
+    if resumes_lease(event) and name in ledger.ended and name not in ledger.leases:
+        every = [*ledger.leases.values(), ledger.ended.pop(name)]
+        ledger.leases.clear()
+        ledger.leases.update({one.id: one for one in sorted(every, key=lambda one: one.seq)})
     return ledger
+
+
+def _lease_of_restored(ledger: Ledger, event: Event) -> Lease | None:
+    """The lease under which a label that comes back was predicted, if it is known."""
+    name = str(event.id)
+    lease = ledger.leases.get(name) or ledger.ended.get(name)
+    is_first = lease is not None and not lease.is_repeat
+    return lease if is_first and event.body["origin"]["predicted"] else None
 
 
 def _is_answered(ledger: Ledger, lease: Lease | None) -> bool:
@@ -301,7 +330,8 @@ def _update_predicted(
 ) -> None:
     """Keep the first label of each row that was asked beside the prediction of that time."""
     if event.kind == "told":
-        if change.added and not before and prediction:
+        is_first = not before or "origin" in event.body
+        if change.added and is_first and prediction:
             foretold.append(PredictedLabel(change.added[0], prediction))
         return
     dropped = {one.seq for one in change.dropped}
@@ -310,16 +340,19 @@ def _update_predicted(
         for past in foretold
         if change.added or past.told.seq not in dropped
     ]
+    is_missing = all(past.told.id != event.id for past in foretold)
+    if "origin" in event.body and prediction and change.added and is_missing:
+        foretold.append(PredictedLabel(change.added[0], prediction))
 
 
 def _apply_skipped(ledger: Ledger, event: Event) -> Ledger:
     name = str(event.id)
     if event.body["on"]:
         ledger.skipped[name] = event.body.get("note")
-        ledger.leases.pop(name, None)
+        _end_lease(ledger, name)
     else:
         ledger.skipped.pop(name, None)
-    return ledger
+    return _resume_lease(ledger, event)
 
 
 _LEDGER_TRANSITIONS = {

@@ -8,6 +8,7 @@
     withdrawn           function as in the ledger (`events.change_of_labels`); the learner turns
                         labels of a quantity into labels of its parts
     skipped             Skipped
+                        any of these four that opens a lease again: Resumed
     settings            FunctionsChanged, where the acquisition or the goal changes; after a change
                         of the model (`warp`, `outliers`) all events are replayed
 
@@ -34,6 +35,7 @@ from weal.campaign.events import (
     LedgerLabel,
     change_of_labels,
     gives_row_back,
+    resumes_lease,
 )
 from weal.campaign.ledger import Ledger, quantity_of_event
 from weal.core.extensions.acquisition_registry import AcquisitionArgument
@@ -199,6 +201,7 @@ def _replay_labels(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     except ValueError as error:
         state = _left_out(state, told, name)
         unusable = {**unusable, name: str(error)}
+    state = _resume(state, event)
     labelled = now.labelled or bool(change.added)
     return replace(now, state=state, unusable=unusable, labelled=labelled)
 
@@ -247,7 +250,12 @@ def _left_out(state: State, told: happened.LabelsTold, name: str) -> State:
 
 def _replay_skipped(now: Replay, event: Event, pool: CandidateTable) -> Replay:
     skipped = happened.Skipped(str(event.id), bool(event.body["on"]))
-    return replace(now, state=apply(now.state, skipped))
+    return replace(now, state=_resume(apply(now.state, skipped), event))
+
+
+def _resume(state: State, event: Event) -> State:
+    """The state with the row pending again, where the event opens its lease again."""
+    return apply(state, happened.Resumed(str(event.id))) if resumes_lease(event) else state
 
 
 def _replay_settings(now: Replay, event: Event, pool: CandidateTable) -> Replay:

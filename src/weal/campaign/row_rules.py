@@ -3,7 +3,8 @@
     skip       the row is not suggested until it is brought back, or gets a label
     fail       the run of the row failed: a label 0 of the quantity "worked", which the model of
                failures learns from. A failure called an accident is a skip: it teaches nothing
-    withdraw   labels, failures or a lease are taken back
+    withdraw   labels, failures or a lease are taken back; a lease of another person stays where
+               there are labels
     words      classes or grades get further words, which come last
 
 As in `rules`, each function reads the campaign under the write lock and returns drafts of events,
@@ -75,7 +76,7 @@ def decide_skips(
     if accident:
         body["accident"] = True
     failed = [name for name in ids if on and name in now.failures.labels]
-    drafts = [_withdrawal(WORKED, name, who, note) for name in failed]
+    drafts = [withdrawal(WORKED, name, who, note) for name in failed]
     drafts += [Draft("skipped", body, name, who) for name in ids if (name in now.skipped) != on]
     return with_key(drafts, key, changes), {}
 
@@ -168,7 +169,7 @@ def decide_failure(
             "withdraw it and call the run failed"
         )
         return FailureDecision(name, error=AlreadyLabelled(words))
-    drafts = [_withdrawal(quantity, name, who, note) for quantity in labels]
+    drafts = [withdrawal(quantity, name, who, note) for quantity in labels]
     return FailureDecision(name, (*drafts, Draft("told", told_body(entry, False), name, who)))
 
 
@@ -244,18 +245,23 @@ def _withdrawals(
             )
         return drafts
     if quantity is not None:
-        return _withdraw_quantity(now, ids, who, note, quantity)
+        others = {one.id for one in now.open_leases(tx.now) if one.who != who}
+        return _withdraw_quantity(now, ids, who, note, quantity, others)
     if nothing := [one for one in ids if not now.is_labelled(one) and one not in now.leases]:
         raise ValueError(f"{some_ids(nothing)}: neither labelled nor asked, so nothing to withdraw")
     repeats = now.open_repeats(tx.now)
     back = [one for one in ids if one in repeats and repeats[one].who == who]
     first = now.first_quantity
-    return [_withdrawal(first, name, who, note, labels=[]) for name in back] + [
-        _withdrawal(one, name, who, note)
-        for name in ids
-        for one in (now.labels_of(name) or [first])
-        if name not in back
-    ]
+    others = {one.id for one in now.open_leases(tx.now) if one.who != who}
+    drafts = [withdrawal(first, name, who, note, labels=[]) for name in back]
+    for name in ids:
+        labels = {} if name in back else now.labels_of(name)
+        for quantity, several in labels.items():
+            named = [one.seq for one in several] if name in others else None
+            drafts.append(withdrawal(quantity, name, who, note, named))
+        if not labels and name not in back:
+            drafts.append(withdrawal(first, name, who, note))
+    return drafts
 
 
 def decide_release(
@@ -269,7 +275,7 @@ def decide_release(
     held = {one.id for one in now.open_leases(tx.now) if one.who == who}
     first = now.first_quantity
     drafts = [
-        _withdrawal(first, name, who, note, labels=[] if now.is_labelled(name) else None)
+        withdrawal(first, name, who, note, labels=[] if now.is_labelled(name) else None)
         for name in ids
         if name in held
     ]
@@ -277,9 +283,13 @@ def decide_release(
 
 
 def _withdraw_quantity(
-    now: Ledger, ids: Sequence[str], who: str, note: str | None, quantity: str
-) -> list[Draft]:
-    """Events that withdraw the labels of one quantity; "failed" is that of runs that failed."""
+    now: Ledger, ids: Sequence[str], who: str, note: str | None, quantity: str,
+    others: Collection[str],
+) -> list[Draft]:  # fmt: skip
+    """Events that withdraw the labels of one quantity; "failed" is that of runs that failed.
+
+    `others` are rows that other people have: their leases stay.
+    """
     there = {name: one.quantity for name, one in now.quantities.items()}
     is_failed = quantity in (WORKED, "failed")
     own = WORKED if is_failed else find_named(there, quantity).name
@@ -287,10 +297,11 @@ def _withdraw_quantity(
     if nothing := [one for one in ids if one not in labels]:
         said = "not told as failed" if is_failed else f"no label of {own}"
         raise ValueError(f"{some_ids(nothing)}: {said}, so nothing to withdraw")
-    return [_withdrawal(own, name, who, note) for name in ids]
+    named = {name: [one.seq for one in labels[name]] for name in ids if name in others}
+    return [withdrawal(own, name, who, note, named.get(name)) for name in ids]
 
 
-def _withdrawal(
+def withdrawal(
     quantity: str, name: str, who: str, note: str | None, labels: Sequence[int] | None = None
 ) -> Draft:
     """The event that withdraws the labels of a row, or those of these events; [] for a lease."""
@@ -301,10 +312,12 @@ def _withdrawal(
 
 def decide_undo(tx: Transaction, name: str, seq: int, who: str, note: str | None) -> list[Draft]:
     """The event that withdraws the label of event `seq`, if it still counts; others stay."""
-    for quantity, labels in read_rows(tx, [name]).labels_of(name).items():
+    now = read_rows(tx, [name])
+    is_out = any(one.id == name for one in now.open_leases(tx.now))  # the lease stays
+    for quantity, labels in now.labels_of(name).items():
         if any(one.seq == seq for one in labels):
-            named = [seq] if len(labels) > 1 else None
-            return [_withdrawal(quantity, name, who, note, named)]
+            named = [seq] if len(labels) > 1 or is_out else None
+            return [withdrawal(quantity, name, who, note, named)]
     return []
 
 

@@ -70,6 +70,13 @@ class Released:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Resumed:
+    """A candidate that was asked, and not pending any more, is pending again."""
+
+    id: Hashable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Added:
     """Candidates were added; `to_reference`: to the reference points of `ivr` as well."""
 
@@ -105,5 +112,8 @@ class EarlierTold:
     labels: tuple[Label, ...]  # of points outside the pool
 
 
-Event = Asked | EarlierTold | LabelsTold | Skipped | Released | Added | Removed | FunctionsChanged
+Event = (
+    Asked | EarlierTold | LabelsTold | Skipped | Released | Resumed | Added | Removed
+    | FunctionsChanged
+)  # fmt: skip
 Row = dict[str, Any]  # of the history

@@ -93,7 +93,7 @@ def add_labels(
     for label in event.labels:
         row = left.pop(label.name, None)
         if row is None and event.quantity != first:
-            row = _last_row(after, label.name)
+            row = last_row(after, label.name)
         if row is None:
             after.append(_row(step, label.name, NOT_ASKED))
             row = len(after) - 1
@@ -105,8 +105,8 @@ def add_labels(
     return tuple(after)
 
 
-def _last_row(rows: Sequence[Row], name: Hashable | None) -> int | None:
-    """The place of the last row of an id, to which labels of other quantities belong."""
+def last_row(rows: Sequence[Row], name: Hashable | None) -> int | None:
+    """The place of the last row of an id; labels of other quantities belong there."""
     places = range(len(rows) - 1, -1, -1)
     return next((n for n in places if name is not None and rows[n]["id"] == name), None)
 

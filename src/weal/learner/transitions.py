@@ -29,6 +29,7 @@ from weal.learner.events import (
     LabelsTold,
     Released,
     Removed,
+    Resumed,
     Skipped,
 )
 from weal.learner.labels import Labels
@@ -200,6 +201,13 @@ def _apply_released(state: State, event: Released) -> State:
     return replace(state, asked=asked, batch=())
 
 
+def _apply_resumed(state: State, event: Resumed) -> State:
+    row = history.last_row(state.history, event.id)
+    if row is None or event.id in state.asked:
+        return state
+    return replace(state, asked={**state.asked, event.id: row}, batch=())
+
+
 def _apply_added(state: State, event: Added) -> State:
     before = len(state.candidates)
     new = event.candidates.new_inputs(before)
@@ -236,6 +244,7 @@ _STATE_TRANSITIONS: dict[type, Callable[[State, Any], State]] = {
     EarlierTold: _apply_earlier,
     Skipped: _apply_skipped,
     Released: _apply_released,
+    Resumed: _apply_resumed,
     Added: _apply_added,
     Removed: _apply_removed,
     FunctionsChanged: _functions_changed,
