@@ -17,6 +17,7 @@
     DiskFull          a disk without room for a file
     ForeignFile       a file, folder or link that weal did not write and would overwrite
     TooLarge          a file beyond a limit (`weal.limits`)
+    Archived          an ask in an archived campaign
     CampaignExists    a new campaign with the name of an existing one
     ImplausibleLabel  a label far from its prediction, where the caller accepts no such label
     NoModel           predictions before there are labels enough for a model
@@ -274,6 +275,12 @@ class CampaignExists(WealError, ValueError):
     """A new campaign with the name of an existing one."""
 
     code = "campaign_exists"
+
+
+class Archived(WealError):
+    """An ask in an archived campaign; no row is reserved."""
+
+    code = "archived"
 
 
 class ImplausibleLabel(WealError, ValueError):

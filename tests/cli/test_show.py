@@ -49,16 +49,16 @@ def test_the_log_has_the_events_newest_last(bare):
     assert "write a date" in typed("log", "bare", "--since", "soon").complaint
 
 
-def test_a_removed_campaign_is_hidden_and_comes_back(bare):
-    assert typed("remove", "bare", "--yes").code == 0
+def test_an_archived_campaign_is_hidden_and_comes_back(bare):
+    assert typed("archive", "bare").code == 0
     done = typed("list")
     assert done.out == ""
-    assert "1 campaign removed: `weal list --all` shows all" in done.err
-    assert json.loads(typed("list", "--all", "--json").out)[0]["removed"] is True
+    assert "1 campaign archived: `weal list --all` shows all" in done.err
+    assert json.loads(typed("list", "--all", "--json").out)[0]["archived"] is True
     before = events("bare")
-    assert typed("remove", "bare", "--yes").code == 0
+    assert typed("archive", "bare").code == 0
     assert events("bare") == before
-    assert typed("remove", "bare", "--undo").code == 0
+    assert typed("archive", "bare", "--undo").code == 0
     assert typed("list").out.splitlines()[1].startswith("bare")
 
 

@@ -160,12 +160,20 @@ def numbers_of(value, but=SENTENCES | CLOCK):
 def read_campaign(store, name, ids):
     """What is written of a campaign, to the letter: events, settings, rows, the list."""
     place = ("--store", f"sqlite:///{store}")
+    listed = weal_json("list", "--all", *place)
     return {
         "log": weal_json("log", *place, name),
         "settings": weal_json("settings", *place, name),
-        "list": [row for row in weal_json("list", "--all", *place) if row["name"] == name],
+        "list": [as_listed(row) for row in listed if row["name"] == name],
         "rows": [_written(weal_json("show", *place, name, one)) for one in ids],
     }
+
+
+def as_listed(row):
+    """A campaign as 0.2 listed it: archived ones were removed, and none had a title."""
+    assert row["title"] is None
+    shown = {field: one for field, one in row.items() if field not in ("archived", "title")}
+    return {**shown, "removed": row["archived"]}
 
 
 def _written(row):

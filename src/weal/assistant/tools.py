@@ -69,7 +69,7 @@ class CampaignTools:
         with self._lock:
             names = self.actor.visible(self.store.campaigns())
             ledgers = [Campaign(name, self.store).read_ledger() for name in names]
-            shown = [one for one in ledgers if not one.settings.get("hidden")]
+            shown = [one for one in ledgers if not one.is_hidden]
             return [campaign_answer(one, self.store.now()) for one in shown]
 
     def describe_campaign(self, campaign: str) -> JsonObject:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from weal.store.events import Event
 
 COUNTED_LINES = ("failed", "skipped", "empty", "refused")
+LIST_SETTINGS = ("archived", "hidden")  # that only lists are about
 OPTIONAL_ROW_FIELDS = ("repeat", "quantities")  # of a leased row: left out where they are empty
 
 
@@ -35,6 +36,7 @@ def campaign_answer(ledger: Ledger, now: datetime) -> dict[str, object]:
     """A campaign in the list of campaigns."""
     return {
         "name": ledger.name,
+        "title": ledger.title,
         "candidates": ledger.rows,
         "labels": ledger.n_labels,
         "out": len(ledger.open_leases(now)),
@@ -51,13 +53,15 @@ def description_answer(ledger: Ledger) -> dict[str, object]:
         "failed": len(ledger.failures.labels),
         "plan": ledger.plan,
         "quantities": [one.quantity.to_json() for one in ledger.quantities.values()],
-        "settings": settings_to_json(ledger.settings),
+        "settings": settings_answer(ledger),
+        "archived": ledger.is_archived,
+        "copied_from": ledger.copied_from,
     }
 
 
 def settings_answer(ledger: Ledger) -> dict[str, object]:
     """The settings of a campaign."""
-    shown = {key: value for key, value in ledger.settings.items() if key != "hidden"}
+    shown = {key: value for key, value in ledger.settings.items() if key not in LIST_SETTINGS}
     return settings_to_json(shown)
 
 

@@ -1302,18 +1302,84 @@ class Campaign(CampaignLog):
         who = by or self.who
         self.transact(lambda tx: decide_words(tx, quantity, words, who))
 
-    def hide(self, on: bool = True, *, by: str | None = None) -> None:
-        """Hide the campaign from lists, or show it again; nothing is deleted.
+    @property
+    def title(self) -> str | None:
+        """The title that people read in place of the name; None: the name itself.
+
+        `change(title="...")` changes it. The events are read where this object has read none yet.
+        """
+        return (self._ledger if self._ledger.seq else self.read_ledger()).title
+
+    def copy(
+        self, name: str, *, labels: bool = True, by: str | None = None, key: str | None = None
+    ) -> "Campaign":
+        """Copy the campaign within its store: candidates, settings and labels.
+
+        The copy gives the same predictions. Rows that are out, the title and whether the campaign
+        is archived are not copied. Labels keep who told them, and when.
+
+        Parameters
+        ----------
+        name : str
+            Of the copy.
+        labels : bool
+            Whether labels, failures and skipped rows are copied.
+        by : str or None
+            Who is at work; None: who opened the campaign.
+        key : str or None
+            A name of your own for this call: a retry with the same key copies nothing again.
+
+        Returns
+        -------
+        Campaign
+            The copy. `read_ledger().copied_from` names this campaign and its last event.
+
+        Raises
+        ------
+        CampaignExists
+            Where there is a campaign of that name.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> number = campaign.tell("a", 312.5)
+        >>> campaign.copy("again")
+        <Campaign 'again': 4 candidates, 1 label; memory:>
+        >>> campaign.copy("new", labels=False)
+        <Campaign 'new': 4 candidates, 0 labels; memory:>
+        """
+        from weal.campaign.campaign_copy import copy_campaign
+
+        who = by or self.who
+        copy_campaign(self, name, who, labels, key)
+        return Campaign(name, self.store, who, scheduler=self.scheduler, progress=self.progress)
+
+    def archive(self, on: bool = True, *, by: str | None = None) -> None:
+        """Archive the campaign, or open it again; nothing is deleted.
+
+        An archived campaign is left out of lists and asks for no rows. Labels can still be told.
 
         Parameters
         ----------
         on : bool
-            Whether it is hidden from now on.
+            Whether it is archived from now on.
         by : str or None
             Who is at work; None: who opened the campaign.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> campaign.archive()
+        >>> campaign.read_ledger().is_archived
+        True
         """
-        draft = Draft("settings", settings_body({"hidden": on}), who=by or self.who)
-        is_so = bool(self.read_ledger().settings.get("hidden")) == on
+        draft = Draft("settings", settings_body({"hidden": on, "archived": on}), who=by or self.who)
+        ledger = self.read_ledger()
+        is_so = ledger.is_archived if on else not ledger.is_hidden
         self.transact(lambda _: [] if is_so else [draft])
 
     def change(self, *, by: str | None = None, key: str | None = None, **settings: Any) -> None:
@@ -1331,7 +1397,7 @@ class Campaign(CampaignLog):
             (["purity >= 95"]; [] for none), weights ({"purity": 2}), until ("error < 6", or
             None), lease ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be
             wrong), repeats (whether a measured row may be asked again), budget (what labels may
-            cost, or None).
+            cost, or None), title (that people read in place of the name, or None).
 
         Raises
         ------

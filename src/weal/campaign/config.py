@@ -1,12 +1,14 @@
 """Settings of a campaign: defaults, checks, and the plain JSON that its events keep."""
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
+from weal.store.events import check_text
 from weal.text import exact
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "n_start": None,  # labels before there is a model
     "repeats": True,  # whether `ask` may offer a row that has a label, where the goal gains by it
     "seed": 0,  # decides all that is random
+    "title": None,  # that people read in place of the name, which stays
     "until": None,  # when to stop, as text
     "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
 }
@@ -33,6 +36,9 @@ FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows fr
 SEED_LIMIT = 2**32  # scikit-learn takes no others
 MODEL_VERSIONS = ("0.2", "0.3")
 MAX_BUDGET = 1e300
+MAX_TITLE = 200  # characters
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # characters that no title has, but for
+_JOINERS = "\u200c\u200d"  # that words of some languages need
 MAX_N_START = 10**6  # before there is a model: more than any campaign has
 _LEASE = re.compile(
     r"(?i)([0-9.eE+]+)\s*(s|m|h|d|w)(?:ec|ecs|in|ins|inutes?|r|rs|ours?|ays?|eeks?)?"
@@ -326,6 +332,22 @@ def _warp(value: object) -> object:
     return None if value == "off" else value
 
 
+def check_title(value: object) -> str | None:
+    r"""A title on one line; None where it is empty, so that the name is shown.
+
+    >>> check_title("  Alloys,\n round 2 "), check_title(" ")
+    ('Alloys, round 2', None)
+    """
+    if value is None:
+        return None
+    text = " ".join(check_text(value, "a title", MAX_TITLE, empty=True).split())
+    if any(unicodedata.category(one) in _UNSEEN and one not in _JOINERS for one in text):
+        raise ValueError(
+            f"a title has no invisible or control characters: {text[:40]!r} does; delete them"
+        )
+    return text or None
+
+
 def _model_version(value: object) -> object:
     if value not in MODEL_VERSIONS:
         raise ValueError(f"model_version is {value!r}; it needs '0.3' or '0.2'")
@@ -349,6 +371,7 @@ _CHECKS: dict[str, Callable[[object], object]] = {
     "n_start": _n_start,
     "repeats": partial(_truth, "repeats"),
     "seed": _seed,
+    "title": check_title,
     "until": _until,
     "warp": _warp,
 }

@@ -13,7 +13,11 @@
                 Events that undo an action (`campaign.undo`) name its first event as `undoes`; with
                 `resumes`, the lease that the action ended is open again. A label that comes back
                 has its `origin`: who told it, when, and whether under a prediction
-    settings    settings that changed; with `words`, all words of quantities that got new ones
+    settings    settings that changed; with `words`, all words of quantities that got new ones. An
+                archived campaign is also `hidden`, which weal 0.2 reads
+
+Of a copied campaign, `created` names its source under `copied_from`, and an event with a label or a
+skip its original under `copied`; a label has its `origin` too.
 
 Every body has the version of its format as `v`: EVENT_BODY_VERSION, or SEVERAL_BODY_VERSION for
 what weal 0.2 would misread (several quantities, or one of words; a goal other than learn; runs that
@@ -55,6 +59,13 @@ class OriginBody(TypedDict):
     predicted: bool
 
 
+class CopiedBody(TypedDict):
+    """The event of another campaign that an event was copied from."""
+
+    seq: int
+    time: str
+
+
 class ToldBody(TypedDict):
     """Body of `told` and `corrected`."""
 
@@ -70,6 +81,7 @@ class ToldBody(TypedDict):
     undoes: NotRequired[int]  # the first event of the action that is undone
     resumes: NotRequired[bool]
     origin: NotRequired[OriginBody]
+    copied: NotRequired[CopiedBody]  # of a label of a copied campaign
 
 
 class ReasonBody(TypedDict):

@@ -17,7 +17,7 @@ leaves lapsed leases out. `apply_events` never changes the ledger that it is giv
 no model and no numerics: `weal tell` starts quickly.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -113,6 +113,7 @@ class Ledger:
     plan: dict[str, Any] = field(default_factory=dict)
     box: dict[str, Any] | None = None  # that candidates were drawn in (`tables.design_file`)
     earlier: tuple["EarlierBody", ...] = ()  # labels of an earlier campaign
+    copied_from: dict[str, Any] | None = None  # campaign, number and hash of its last event
     begun: datetime | None = None  # when it was created, with the labels of its first table
     id_column: str = ""
     numbered: bool = False  # whether ids are the numbers of rows
@@ -141,6 +142,22 @@ class Ledger:
     def with_failures(self) -> dict[str, QuantityLedger]:
         """The quantities by name, and "worked"."""
         return {**self.quantities, WORKED: self.failures}
+
+    @property
+    def title(self) -> str | None:
+        """The title that people read in place of the name; None: the name itself."""
+        found: str | None = self.settings.get("title")
+        return found
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether lists leave the campaign out: it is archived, or weal 0.2 has hidden it."""
+        return bool(self.settings.get("hidden"))
+
+    @property
+    def is_archived(self) -> bool:
+        """Whether the campaign is archived, so that it asks for no rows."""
+        return is_archived(self.settings)
 
     @property
     def column_names(self) -> list[str]:
@@ -174,6 +191,11 @@ class Ledger:
         return {lease.id: lease for lease in self.open_leases(now) if lease.is_repeat}
 
 
+def is_archived(settings: Mapping[str, Any]) -> bool:
+    """Whether a campaign with these settings is archived; weal 0.2 knows `hidden` alone."""
+    return bool(settings.get("hidden")) and bool(settings.get("archived"))
+
+
 def apply_events(ledger: Ledger, events: Iterable[Event]) -> Ledger:
     """The ledger after more events."""
     after = replace(
@@ -203,6 +225,7 @@ def _apply_created(ledger: Ledger, event: Event) -> Ledger:
         plan=body["plan"],
         box=body.get("box"),
         earlier=tuple(body.get("earlier", ())),
+        copied_from=body.get("copied_from"),
         begun=event.time,
         quantities={one.name: QuantityLedger(one) for one in quantities_of(event)},
         id_column=body["id"],

@@ -40,13 +40,13 @@ from weal.campaign.events import (
     prediction_of,
 )
 from weal.campaign.idempotency import AskCall, ask_keys, check_command, find_asked
-from weal.campaign.ledger import Lease, Ledger
+from weal.campaign.ledger import Lease, Ledger, is_archived
 from weal.campaign.prediction_text import moments_of, outcome_sentence
 from weal.campaign.row_predictions import lead_quantity, predict_rows, quantity_neighbours
 from weal.campaign.rules import read_rows
 from weal.campaign.session import Session
 from weal.diagnostics.explanation import Neighbour, brief, sentences, usual_sd
-from weal.errors import AlreadyLabelled, Conflict, UnknownId, WealError
+from weal.errors import AlreadyLabelled, Archived, Conflict, UnknownId, WealError
 from weal.goals.grammar import parse_goal
 from weal.learner.batch_options import NO_OPTIONS, BatchOptions, is_count
 from weal.learner.batches import BY_HAND
@@ -86,6 +86,7 @@ def decide_leases(
     """
     if key is not None and find_asked(tx, key, call):
         return []
+    _refuse_archived(tx, ledger)
     now = ledger
     if (tx.last, tx.hash) != (ledger.seq, ledger.hash):
         now = read_rows(tx, [offer.id for offer in offers])
@@ -104,6 +105,28 @@ def decide_leases(
         for offer, body, own in zip(free, bodies, keys, strict=True)
     ]
     return [*decide_returns(tx, options, call), *asked]
+
+
+def _refuse_archived(tx: Transaction, ledger: Ledger) -> None:
+    """Raise Archived where the campaign is, also by an event that came since the ledger."""
+    if apply_archived(ledger, tx.events_between(ledger.seq + 1, tx.last)):
+        raise archived_error(ledger.name)
+
+
+def apply_archived(ledger: Ledger, events: Sequence[Event]) -> bool:
+    """Whether the campaign of a ledger is archived after more events."""
+    settings = dict(ledger.settings)
+    for event in events:
+        settings.update(event.body["changes"] if event.kind == "settings" else {})
+    return is_archived(settings)
+
+
+def archived_error(name: str) -> Archived:
+    """The error of an ask in an archived campaign."""
+    return Archived(
+        f"the campaign {name!r} is archived, so no row is asked: `weal archive {quote(name)} "
+        "--undo` opens it again; labels can be told all the same"
+    )
 
 
 def _is_as_chosen(offer: Suggestion, now: Ledger, ledger: Ledger) -> bool:
@@ -282,6 +305,8 @@ def ask(
     call = AskCall(_count(n, options), who, check, _length(lease), checks, options_key(options))
     if key is not None and (past := asked_before(campaign, key, call)):
         return past
+    if ledger.is_archived:
+        raise archived_error(ledger.name)
     session = campaign.replay_session()  # slow: before it is our turn
     if options.same and ledger.box is not None:
         session = _with_shared_rows(campaign, session, call, options)
@@ -410,6 +435,8 @@ def ask_for(campaign: "Campaign", ids: list[str], who: str, lease: object) -> li
     """Lease rows with given ids, all or none."""
     session = campaign.read_session()
     ledger = session.ledger
+    if ledger.is_archived:
+        raise archived_error(ledger.name)
     out = timedelta(seconds=seconds(ledger.settings["lease"] if lease is None else lease))
     check_free(ledger, ids, session.state.candidates.index, campaign.store.now())
     found = rows_by_id(session.state, session.beliefs, ids)

@@ -38,10 +38,11 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "weal.cli.commands.new": ("new", "add", "refine"),
         "weal.cli.commands.ask": ("ask",),
         "weal.cli.commands.tell": ("tell", "skip", "withdraw"),
-        "weal.cli.commands.status": ("status", "plot", "export", "settings", "list"),
+        "weal.cli.commands.status": ("status", "plot", "export", "settings"),
+        "weal.cli.commands.campaigns": ("list", "copy", "archive"),
         "weal.cli.commands.best": ("best",),
         "weal.cli.commands.predict": ("predict",),
-        "weal.cli.commands.show": ("show", "log", "remove"),
+        "weal.cli.commands.show": ("show", "log"),
         "weal.cli.commands.serve": ("serve",),
         "weal.cli.commands.mcp": ("mcp",),
         "weal.cli.commands.token": ("token",),
@@ -52,11 +53,13 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 _INSTEAD = {  # of commands that people expect
-    "delete": "`weal remove NAME` hides a campaign; nothing is deleted",
-    "rm": "`weal remove NAME` hides a campaign; nothing is deleted",
+    "delete": "`weal archive NAME` takes a campaign out of lists; nothing is deleted",
+    "remove": "`weal archive NAME` takes a campaign out of lists; nothing is deleted",
+    "rm": "`weal archive NAME` takes a campaign out of lists; nothing is deleted",
     "undo": "`weal withdraw NAME ID` takes back a label, `weal skip NAME ID --undo` a skip, and "
     "`weal tell NAME ID VALUE --replace` corrects a label",
-    "rename": "the name of a campaign is part of its log and stays; `weal new` makes another one",
+    "rename": "the name of a campaign is part of its log and stays; `weal settings NAME --title "
+    "TEXT` changes the title that is shown",
     "import": "`weal tell NAME --file FILE` reads labels, `weal add NAME FILE` candidates",
     "suggest": "`weal ask NAME` suggests rows",
     "create": "`weal new NAME --pool FILE` creates a campaign",

@@ -28,6 +28,7 @@ FILE = click.Path(path_type=Path)
 class Settings(TypedDict, total=False):
     """Settings of a campaign as options give them; None if they were not given."""
 
+    title: str | None
     lease: str | None
     acquisition: str | None
     goal: str | list[str] | None
@@ -128,6 +129,11 @@ by = click.option(
     "--by", metavar="WHO", help="Name of the person [default: WEAL_WHO, else the account]."
 )
 note = click.option("--note", metavar="TEXT", help="A note to store with it.")
+title = click.option(
+    "--title",
+    metavar="TEXT",
+    help='Title that people read in place of the name; "" removes it.',
+)
 lease = click.option("--lease", metavar="TIME", help="How long rows stay reserved: 12h, 3d, 2w.")
 acquisition = click.option(
     "--acquisition", metavar="NAME", help="Acquisition function, or several separated by commas."

@@ -42,7 +42,7 @@ def find_named(
     if name in [*inputs, *(re.split(r"\s*[\[(]", one)[0] for one in inputs)]:  # temp of temp [C]
         raise ValueError(
             f"{where}: {name} is an input, and a goal is about results; leave the rows out that "
-            "are not wanted (weal remove, learner.remove)"
+            "are not wanted (weal skip, learner.remove)"
         )
     from difflib import get_close_matches
 

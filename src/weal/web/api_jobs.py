@@ -138,6 +138,15 @@ def create_campaign(context: JobContext, arguments: Arguments, progress: Progres
     return _tagged(campaign, description_answer(campaign.read_ledger()))
 
 
+def copy_campaign(context: JobContext, arguments: Arguments, progress: Progress) -> TaggedText:
+    """Copy a campaign, once for each key."""
+    call = arguments["call"]
+    source = context.campaign(arguments["name"], arguments["who"])
+    source.copy(call["new"], labels=call["labels"], key=call["key"])
+    campaign = context.campaign(call["new"])
+    return _tagged(campaign, description_answer(campaign.read_ledger()))
+
+
 def add_rows(context: JobContext, arguments: Arguments, progress: Progress) -> TaggedText:
     """Add the candidates of a table, once for each key."""
     call = arguments["call"]
@@ -207,6 +216,7 @@ API_JOBS = {
     "card": card,
     "predict_rows": predict_rows,
     "create_campaign": create_campaign,
+    "copy_campaign": copy_campaign,
     "add_rows": add_rows,
     "change_settings": change_settings,
     "import_labels": import_labels,

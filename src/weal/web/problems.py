@@ -18,6 +18,7 @@ from typing import NotRequired, TypedDict
 
 from weal.errors import (
     AlreadyLabelled,
+    Archived,
     CampaignExists,
     Changed,
     Conflict,
@@ -47,6 +48,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (  # the first that fits
     (NotPermitted, 403),
     (NotAllowed, 403),
     (AlreadyLabelled, 409),
+    (Archived, 409),
     (CampaignExists, 409),
     (ImplausibleLabel, 409),
     (ReusedKey, 409),

@@ -33,7 +33,7 @@ def upload(api, path, text, name="table.csv", options=None, **more):
 def test_the_list_comes_in_pages(api, steel):
     for name in ("b", "a", "ü", "c&d"):
         assert api.post("", {"name": name, "rows": ROWS, "target": "y"}).status_code == 201
-    api.patch("/b", {"hidden": True})
+    api.patch("/b", {"archived": True})
     names, address = [], "?limit=2"
     while address:
         answer = api.get(address)
@@ -44,7 +44,7 @@ def test_the_list_comes_in_pages(api, steel):
         address = link["url"] if link else None
     assert names == ["a", "c&d", "steel", "ü"]
     every = api.get("?all=true").json()
-    assert [one["removed"] for one in every] == [False, True, False, False, False]
+    assert [one["archived"] for one in every] == [False, True, False, False, False]
 
 
 def test_a_campaign_of_an_uploaded_table(api):
@@ -259,3 +259,25 @@ def test_a_client_that_hangs_up_leaves_the_server_as_it_was(api, api_server, ste
     assert api.post("/steel/ask", {"only_ids": True}).status_code == 200
     out = [one["id"] for one in api.get("/steel/asked").json()]
     assert len(out) == len(set(out))
+
+
+def test_a_title_an_archive_and_a_copy(api, steel):
+    settings = api.patch("/steel/settings", {"title": " Steel,\n <b>round</b> 2 "})
+    assert settings.json()["title"] == "Steel, <b>round</b> 2"
+    assert api.patch("/steel/settings", {"title": "x" * 10_000}).status_code == 422
+    assert api.get("/steel/settings").json()["title"] == "Steel, <b>round</b> 2"
+    [row] = api.get("").json()
+    assert row["title"] == "Steel, <b>round</b> 2"
+    copy = {"new": "steel 2", "labels": False, "key": "c"}
+    made = api.post("/steel/copies", copy)
+    assert made.status_code == 201
+    assert made.headers["location"].endswith("/campaigns/steel%202")
+    assert made.json()["copied_from"]["campaign"] == "steel"
+    assert made.json()["labels"] == 0
+    assert api.post("/steel/copies", copy).status_code == 201  # a retry
+    assert api.post("/steel/copies", {"new": "steel 2"}).json()["code"] == "campaign_exists"
+    api.patch("/steel", {"archived": True})
+    assert [one["name"] for one in api.get("").json()] == ["steel 2"]
+    refused = api.post("/steel/ask", {})
+    assert (refused.status_code, refused.json()["code"]) == (409, "archived")
+    assert api.get("/steel").json()["archived"] is True

@@ -94,6 +94,7 @@ class NewOptions(TableWords, Settings):
         metavar="COLUMN",
         help="Cost of a label: scores are divided by it (not random, igs, bald and entropies).",
     ),
+    line.title,
     line.budget,
     line.outliers,
     line.repeats,

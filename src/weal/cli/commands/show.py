@@ -105,27 +105,3 @@ def _since(given: str | None, now: datetime) -> tuple[int, datetime]:
             f"--since is {given!r}; write a date (2026-11-17), a time ago (2d, 12h) or the number "
             "of an event"
         ) from None
-
-
-@command("Hide a finished campaign.", "weal remove alloys --yes", "weal remove alloys --undo")
-@with_parameters(
-    line.name,
-    click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
-    click.option("--undo", is_flag=True, help="Show it again."),
-    line.by,
-)
-def remove(
-    name: str, yes: bool, undo: bool, by: str | None, store: str | None, as_json: bool
-) -> None:
-    """Hide the campaign NAME from `weal list`; nothing is deleted."""
-    with open_for_command(name, store, by) as campaign:
-        if not undo and not yes:
-            labels = campaign.read_ledger().n_labels
-            click.confirm(
-                f"Hide {name} ({labels} labels)? Nothing is deleted", abort=True, err=True
-            )
-        campaign.hide(not undo)
-    back = f"`weal remove {shlex.quote(name)} --undo` shows it again"
-    say(f"{name}: {'listed again' if undo else f'hidden; {back}'}")
-    if as_json:
-        show_json({"name": name, "hidden": not undo})

@@ -1,4 +1,4 @@
-"""`weal status | plot | export | settings | list`: read a campaign, or list all of them.
+"""`weal status | plot | export | settings`: read a campaign, and change its settings.
 
 Slow packages are imported where they are used.
 """
@@ -17,7 +17,6 @@ from weal.cli.options import (
     given_settings,
     note_error_goal,
     open_for_command,
-    open_store_url,
     plural,
     with_parameters,
 )
@@ -179,7 +178,7 @@ def export(
 
 @command("Show or change its settings.", "weal settings alloys --lease 3d")
 @with_parameters(
-    *(line.name, line.lease, line.acquisition, line.goal, line.subject_to, line.weight),
+    *(line.name, line.title, line.lease, line.acquisition, line.goal, line.subject_to, line.weight),
     line.until,
     click.option(
         "--add-word",
@@ -199,7 +198,7 @@ def settings(
     **changes: Unpack[Settings],
 ) -> None:
     """Show the settings, or change some of them."""
-    from weal.campaign.config import settings_to_json
+    from weal.campaign.answers import LIST_SETTINGS, settings_answer
     from weal.campaign.quantity_names import split_assignment
 
     given = given_settings(**changes)
@@ -213,11 +212,11 @@ def settings(
             say(f"{name}: {', '.join(given)} changed")
             if "goal" in given:
                 _note_reach(campaign)
-        found = dict(campaign.read_ledger().settings)
-        found.pop("hidden", None)
+        ledger = campaign.read_ledger()
     if as_json:
-        show_json(settings_to_json(found))
+        show_json(settings_answer(ledger))
     else:
+        found = {key: one for key, one in ledger.settings.items() if key not in LIST_SETTINGS}
         show_table(["setting", "value"], [[key, _format_setting(key, found[key])] for key in found])
 
 
@@ -241,32 +240,3 @@ def _format_setting(key: str, value: object) -> str:
             if value >= size or unit == "s"
         )
     return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-@command("List the campaigns of a store.", "weal list --store sqlite:///weal.db", name="list")
-@with_parameters(click.option("--all", "every", is_flag=True, help="Also removed campaigns."))
-def list_(every: bool, store: str | None, as_json: bool) -> None:
-    """List the campaigns of a store."""
-    from weal.campaign.answers import campaign_answer
-    from weal.campaign.campaign import Campaign
-
-    with open_store_url(store) as place:
-        ledgers = [Campaign(name, place).read_ledger() for name in place.campaigns()]
-        hidden = [ledger.name for ledger in ledgers if ledger.settings.get("hidden")]
-        ledgers = [ledger for ledger in ledgers if every or ledger.name not in hidden]
-        rows = [
-            {
-                **campaign_answer(ledger, place.now()),
-                **({"removed": ledger.name in hidden} if every else {}),
-            }
-            for ledger in ledgers
-        ]
-        where = place.url
-    if as_json:
-        show_json(rows)
-    elif rows:
-        show_table(list(rows[0]), [[str(cell) for cell in row.values()] for row in rows])
-    elif not hidden:
-        say(f"{where} has no campaigns yet: create one with `weal new`")
-    if hidden and not every and not as_json:
-        say(f"{plural(len(hidden), 'campaign')} removed: `weal list --all` shows all")

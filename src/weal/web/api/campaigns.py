@@ -5,6 +5,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from weal.campaign.answers import campaign_answer, description_answer, settings_answer
+from weal.campaign.config import MAX_TITLE
 from weal.campaign.preconditions import state_tag
 from weal.store.events import check_name
 from weal.web.actors import hidden_campaign
@@ -48,6 +49,8 @@ SETTINGS: dict[str, JsonSchema] = {
     "outliers": {"type": "boolean", "description": "Whether labels may be wrong."},
     "repeats": {"type": "boolean", "description": "Whether a measured row may be asked again."},
     "budget": {"type": ["number", "null"], "description": "What labels may cost in all."},
+    "title": {"type": ["string", "null"], "maxLength": MAX_TITLE,
+              "description": "Shown in place of the name, which stays; null: the name."},
 }  # fmt: skip
 NEW_SETTINGS: dict[str, JsonSchema] = {
     **SETTINGS,
@@ -105,7 +108,7 @@ NEW_FIELDS: dict[str, JsonSchema] = {
         Parameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_CAMPAIGNS,
                             "default": MAX_CAMPAIGNS}, "Campaigns on a page."),
         Parameter("after", {"type": "string", "maxLength": 100}, "Begin after this name."),
-        Parameter("all", flag("Also removed campaigns.")),
+        Parameter("all", flag("Also archived campaigns.")),
     ],
     examples=[Example("first page", path={})],
 )  # fmt: skip
@@ -117,9 +120,8 @@ def list_campaigns(call: Call) -> Answer:
     rows: list[dict[str, object]] = []
     for name in names:
         ledger = server.ledgers.ledger(name)
-        hidden = bool(ledger.settings.get("hidden"))
-        if every or not hidden:
-            more = {"removed": hidden} if every else {}
+        if every or not ledger.is_hidden:
+            more = {"archived": ledger.is_hidden} if every else {}
             rows.append({**campaign_answer(ledger, server.store.now()), **more})
         if len(rows) > limit:
             break
@@ -189,16 +191,38 @@ def get_campaign(call: Call) -> Answer:
 
 
 @operation(
-    "PATCH", "/campaigns/{name}", "hide_campaign", "Hide a campaign from lists, or show it again.",
-    may="manage", answer="remove",
-    body=object_of({"hidden": {"type": "boolean"}, **WRITE_FIELDS}, "hidden"),
-    examples=[Example("hide", {"hidden": True}, path={"name": "salts"})],
+    "PATCH", "/campaigns/{name}", "archive_campaign", "Archive a campaign, or open it again.",
+    may="manage", answer="archive",
+    body=object_of({"archived": {"type": "boolean"}, **WRITE_FIELDS}, "archived"),
+    examples=[Example("archive", {"archived": True}, path={"name": "salts"})],
 )  # fmt: skip
-def hide_campaign(call: Call) -> Answer:
-    """Nothing is deleted."""
-    hidden = bool(call.body["hidden"])
-    call.campaign().hide(hidden)
-    return call.answer({"name": call.name, "hidden": hidden}, call.tag)
+def archive_campaign(call: Call) -> Answer:
+    """Nothing is deleted. It asks for no rows and is left out of lists; labels can be saved."""
+    archived = bool(call.body["archived"])
+    call.campaign().archive(archived)
+    return call.answer({"name": call.name, "archived": archived}, call.tag)
+
+
+@operation(
+    "POST", "/campaigns/{name}/copies", "copy_campaign", "Copy a campaign.",
+    may="manage", answer="copy", status=201,
+    body=object_of(
+        {"new": NAME, "labels": {"type": "boolean", "default": True,
+                                 "description": "Whether labels and skipped rows are copied."},
+         **WRITE_FIELDS}, "new",
+    ),
+    examples=[Example("fresh", {"new": "alloys-2", "labels": False, "key": "copy-1"}, status=201)],
+)  # fmt: skip
+async def copy_campaign(call: Call) -> Answer:
+    """To a campaign `new` with the same candidates and settings; rows that are out stay here."""
+    new = check_name(call.body["new"])
+    if not call.actor.sees(new):
+        raise hidden_campaign(new)
+    given = {"new": new, "labels": bool(call.body.get("labels", True)), "key": call.key}
+    text, tag = await call.job("copy_campaign", {"name": call.name, "who": call.who, "call": given})
+    root = call.server.policy.root_path
+    address = f"{root}{API}/{VERSION}/campaigns/{quote(new, safe='')}"
+    return call.text_answer(text, tag, location=address)
 
 
 @operation(
