@@ -241,6 +241,7 @@ class AccessPolicy:
     root_path: str = ""  # "/weal", if a proxy serves other things beside
     requests: RateLimit = field(default_factory=partial(request_limit, 0.0))
     logins: LoginLimit = field(default_factory=LoginLimit)
+    reachable: str = ""  # its address for other machines; empty: it is not known, or there is none
 
     @property
     def cookie_path(self) -> str:

@@ -43,6 +43,7 @@ from weal.web.pages import (
     explore,
     labelling,
     options,
+    print_sheet,
     progress,
     session,
     watch,
@@ -146,7 +147,7 @@ def ago(time: datetime, now: datetime) -> str:
     return f"{left:.0f} y ago"
 
 
-PAGES = (campaigns, session, labelling, watch, explore, effects, options, progress)
+PAGES = (campaigns, session, labelling, print_sheet, watch, explore, effects, options, progress)
 STATIC = Path(__file__).with_name("static")
 _HTML_PAGE: dict[str, object] = {"text/html": {}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {  # as FastAPI types them

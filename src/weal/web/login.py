@@ -28,6 +28,7 @@ from weal.web.sessions import SESSION_SECONDS
 
 LOGIN = "/login"
 LOGIN_BYTES = 8192  # of the form
+MAX_BACK_LETTERS = LOGIN_BYTES // 4  # of the page that a login leads to: its % are quoted again
 LOGIN_SECONDS = 10.0  # for the form to arrive
 FORM_CONTENT_TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
 Moved = list[tuple[str, str]]  # headers of a redirect
@@ -136,7 +137,7 @@ class Logins:
         cookie = self._new_cookie(head, digest)
         if visit is not None and visit.session is not None:
             self._access.sessions.end(visit.secret)
-        place = quote(back, safe="/%") if is_local(back) else "/"
+        place = quote(back, safe="/?=&%+") if is_local(back) else "/"
         return [("location", self.policy.root_path + place), ("set-cookie", cookie)]
 
     def _note(self, head: Head, digest: str | None) -> None:
@@ -151,7 +152,7 @@ class Logins:
 
     def _refused(self, head: Head, words: str) -> RequestRefused:
         """401, on a page with the login form."""
-        back = quote(head.path) if head.is_read and head.path != LOGIN else "/"
+        back = _way_back(head) if head.is_read and head.path != LOGIN else "/"
         form = login_form(self.policy.root_path, back)
         return RequestRefused(401, words, "not_authenticated", form=form)
 
@@ -197,6 +198,13 @@ def check_form_type(head: Head) -> None:
     """403 unless the body is a form."""
     if head.content_type not in FORM_CONTENT_TYPES:
         raise RequestRefused(403, "This address takes only forms.", "not_permitted")
+
+
+def _way_back(head: Head) -> str:
+    """The address of a page with its query, such as the row that it shows, without secrets."""
+    rest = [pair for pair in head.query if pair[0] not in ("token", "code")]
+    found = quote(head.path) + (f"?{urlencode(rest)}" if rest else "")
+    return found if len(found) <= MAX_BACK_LETTERS else quote(head.path)
 
 
 def login_form(root: str, back: str) -> str:

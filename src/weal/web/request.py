@@ -40,6 +40,7 @@ from weal.web.server_folder import Cells, JobResult, JobResults
 
 WHO_COOKIE = "weal-who"  # holds the name of the person
 ADDRESS_MARKS = "/?&=%:;,@+$!*'()~#[]"  # of an address that is quoted already
+MAX_BACK_LETTERS = 4000  # of the page that a form about the person leads back to
 JOB_WAIT_SECONDS = 0.25  # before the progress of a job is shown
 
 
@@ -115,6 +116,15 @@ class RequestContext:
     def address(self, path: str) -> str:
         """The address of a page of this server: a path below its root path."""
         return f"{self.server.policy.root_path}{path}"
+
+    @property
+    def here(self) -> str:
+        """The path and query of this page; the start page for the answer of a form."""
+        url = self.request.url
+        if self.request.method != "GET":
+            return "/"
+        whole = f"{url.path}?{url.query}" if url.query else url.path
+        return whole if len(whole) <= MAX_BACK_LETTERS else url.path
 
     def sees(self, job: Job) -> bool:
         """Whether a job is of this person or of a campaign that exists for the actor."""

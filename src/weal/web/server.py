@@ -214,6 +214,11 @@ class Address:
         return self.host in LOOPBACK
 
     @property
+    def reachable(self) -> str:
+        """The URL for other machines; empty: only this one listens, or a proxy has another URL."""
+        return "" if self.is_local or self.proxies else self.url
+
+    @property
     def url(self) -> str:
         """The URL without a token."""
         scheme = "https" if self.certfile else "http"
@@ -246,7 +251,7 @@ class Server:
         hosts = LOOPBACK | {name.lower() for name in address.allowed}
         policy = AccessPolicy(
             self.access, port, frozenset(hosts), read_only, tls is not None, address.root_path,
-            request_limit(address.rate),
+            request_limit(address.rate), reachable=self.address.reachable,
         )  # fmt: skip
         worker = Worker(partial(ChildProcessRunner, _url_with_password(url), folder, read_only))
         self._connections = Connections(tls)

@@ -113,7 +113,13 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
     "mcp": ("weal mcp, tools of an assistant", ("mcp>=2.0",)),
     "web": (
         "weal serve, the pages in a browser",
-        ("fastapi>=0.115", "jinja2>=3.1", "python-multipart>=0.0.18", "uvicorn>=0.32"),
+        (
+            "fastapi>=0.115",
+            "jinja2>=3.1",
+            "python-multipart>=0.0.18",
+            "segno>=1.6",
+            "uvicorn>=0.32",
+        ),
     ),
     "cluster": ("pools in files on a Dask cluster", ("dask[distributed]>=2024.8", "pyarrow>=16")),
     "peers": (

@@ -310,19 +310,6 @@ Called = Annotated[str, Form(max_length=MAX_FILE_NAME_LETTERS)]
 Work = Annotated[str, Query(max_length=64)]
 
 
-@router.get("/c/{name}/print")
-def print_rows(context: CampaignRead) -> Response:
-    """A printable table of the rows of this person, with room for a number and a note."""
-    mine = [one for one in context.ledger.open_leases(context.now) if one.who == context.who]
-    columns = [one["name"] for one in context.ledger.plan["columns"] if one["kind"] != "dropped"]
-    rows = context.rows([lease.id for lease in mine])
-    predicted = {lease.id: predicted_text(context, lease.body) for lease in mine}
-    return context.page(
-        "bench/print.html", mine=mine, columns=columns, rows=rows, now=context.now,
-        predicted=predicted,
-    )  # fmt: skip
-
-
 @router.get("/c/{name}/worksheet")
 def download(
     context: CampaignRead, ending: Annotated[str, Query(pattern="^(csv|xlsx)$")] = "csv"

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Form, HTTPException, Response
 from weal.store.events import MAX_WHO, check_text
 from weal.web.access import cookie_name
 from weal.web.login import is_local
-from weal.web.request import WHO_COOKIE, FormToken, RequestContext, ServerRead
+from weal.web.request import MAX_BACK_LETTERS, WHO_COOKIE, FormToken, RequestContext, ServerRead
 
 router = APIRouter()
 NAME_COOKIE_SECONDS = 365 * 24 * 3600
@@ -26,11 +26,11 @@ def set_name(
     context: ServerRead,
     _: FormToken,
     name: Annotated[str, Form(max_length=MAX_WHO)],
-    back: Annotated[str, Form(max_length=4000)] = "/",
+    back: Annotated[str, Form(max_length=MAX_BACK_LETTERS)] = "/",
 ) -> Response:
     """Store the name of the person in a cookie of this browser."""
     cookie = quote(check_text(name.strip(), "your name", MAX_WHO), safe="")
-    place = quote(back, safe="/?=&%") if is_local(back) else "/"
+    place = quote(back, safe="/?=&%+") if is_local(back) else "/"
     answer = context.redirect(context.address(place))
     answer.set_cookie(
         WHO_COOKIE, cookie, max_age=NAME_COOKIE_SECONDS, httponly=True, samesite="strict",
