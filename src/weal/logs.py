@@ -19,7 +19,9 @@ that a record costs nothing.
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ _PATTERNS = (
     ),
     (re.compile(r"(?<![\w-])(?=[\w-]*[0-9A-Z])[\w-]{40,}"), MASK),  # tokens, session ids, digests
 )
+_request_id: ContextVar[str] = ContextVar("request_id", default="")
 _hidden: set[str] = set()
 _settings: dict[str, str] = {}
 
@@ -64,6 +67,21 @@ def scrub(text: str) -> str:
     return text
 
 
+@contextmanager
+def request(id_: str) -> Iterator[None]:
+    """A block whose records carry the id of a request; empty: of none."""
+    before = _request_id.set(id_)
+    try:
+        yield
+    finally:
+        _request_id.reset(before)
+
+
+def current_request() -> str:
+    """The id of the request that this block works for; empty: of none."""
+    return _request_id.get()
+
+
 def record(
     name: str, level: str, message: str, error: BaseException | None = None, /, **fields: object
 ) -> None:
@@ -77,7 +95,8 @@ def record(
     logger = logging.getLogger(f"weal.{name}")
     number = getattr(logging, level)
     if logger.isEnabledFor(number):
-        own = {key: _plain(value) for key, value in fields.items()}
+        named = {"request_id": id_} if (id_ := current_request()) else {}
+        own = {key: _plain(value) for key, value in {**named, **fields}.items()}
         if error is not None:
             from traceback import format_exception
 

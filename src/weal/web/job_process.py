@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TextIO, TypedDict
 
 from weal.errors import DiskFull, WealError
-from weal.logs import configure, hide
+from weal.logs import configure, hide, request
 from weal.store.protocol import open_store
 from weal.store.urls import secrets
 from weal.web.job_context import Arguments, JobContext, read_only_store
@@ -29,6 +29,7 @@ class JobLine(TypedDict):
 
     kind: str
     arguments: Arguments
+    request_id: str  # of the request that started the job; empty: of none
 
 
 def main() -> None:
@@ -75,7 +76,8 @@ def _answer(context: JobContext, job: JobLine, out: TextIO) -> None:
         out.flush()
 
     try:
-        answer = run(context, job["kind"], job["arguments"], lambda *done: write(progress=done))
+        with request(job["request_id"]):
+            answer = run(context, job["kind"], job["arguments"], lambda *done: write(progress=done))
         write(answer=answer)
     except Exception as error:  # noqa: BLE001  the server raises it in the view that waits
         full = is_disk_full(error) and not isinstance(error, WealError)

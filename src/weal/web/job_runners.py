@@ -18,7 +18,7 @@ from typing import Protocol
 
 from weal import errors
 from weal.errors import WealError
-from weal.logs import settings
+from weal.logs import current_request, settings
 from weal.progress import Progress
 from weal.store.protocol import Store
 from weal.web.job_context import Arguments, JobContext
@@ -78,7 +78,9 @@ class ChildProcessRunner:
     def __call__(self, kind: str, arguments: Arguments, progress: Progress) -> object:
         try:
             child = self._start()
-            _write_line(child, {"kind": kind, "arguments": arguments})
+            _write_line(
+                child, {"kind": kind, "arguments": arguments, "request_id": current_request()}
+            )
             return _read_answer(child, progress)
         except (OSError, EOFError) as error:
             self.close()

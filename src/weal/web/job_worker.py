@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 
 from weal.errors import NotAllowed, WealError, error_code
 from weal.limits import read_limits, variable
-from weal.logs import record
+from weal.logs import current_request, record, request
 from weal.web.job_context import Arguments
 from weal.web.job_runners import Runner
 
@@ -101,6 +101,7 @@ class Job:
     order: tuple[bool, int, int] = (False, 0, 0)
     callbacks: list[Callable[[], object]] = field(default_factory=list)  # called at its end
     rerun: int | None = None  # the event after which the same result is needed again
+    request_id: str = field(default_factory=current_request)  # of the request that started it
 
     @property
     def seconds(self) -> float | None:
@@ -183,7 +184,8 @@ class JobQueue:
 
     def _run_jobs(self) -> None:
         while (job := self._next()) is not None:
-            self._run_within_limit(job)
+            with request(job.request_id):
+                self._run_within_limit(job)
             self._finish(job)
 
     def _next(self) -> Job | None:

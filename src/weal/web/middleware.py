@@ -21,7 +21,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from weal.logs import record
+from weal.logs import record, request
 from weal.web.access import AccessPolicy, Visit
 from weal.web.login import Logins, check_form_type, check_origin
 from weal.web.problems import request_id
@@ -59,7 +59,7 @@ class AccessMiddleware:
             given = head.headers.get("x-request-id")
             state["request_id"] = request_id(given, head.headers.get("authorization"))
             send = with_security_headers(send, head.path, state["request_id"])
-            with log_request(head, state, send) as send:
+            with request(state["request_id"]), log_request(head, state, send) as send:
                 await self._answer(scope, head, state, receive, send)
 
     async def _answer(

@@ -79,6 +79,16 @@ def test_a_request_has_one_record_and_its_id_is_in_the_answer(visit, listening):
     assert found[0]["ms"] >= 0
 
 
+def test_the_records_of_a_job_carry_the_id_of_the_request_that_started_it(visit, listening):
+    send, token = visit
+    headers = {"Authorization": f"Bearer {token}", "X-Request-ID": "robot-3"}
+    [answer] = send(("POST", "/api/v1/campaigns/steel/ask", {"headers": headers, "json": {"n": 1}}))
+    assert answer.status_code == 200
+    every = [json.loads(line) for line in listening.getvalue().splitlines()]
+    assert {one["request_id"] for one in every if one["logger"] == "weal.web.jobs"} == {"robot-3"}
+    assert logs.current_request() == ""
+
+
 def test_no_secret_reaches_the_log_wherever_it_is_put(visit, listening):
     send, token = visit
     own = {"Authorization": f"Bearer {token}"}
