@@ -97,6 +97,20 @@ def mcp() -> None:
         assert make_server(CampaignTools(store, READ_ONLY)).name == "weal"
 
 
+def widget() -> None:
+    """A label typed in the widget of a notebook."""
+    import weal as package
+
+    learner = package.ActiveLearner([[0.0], [1.0], [2.0]])
+    shown = learner.widget()
+    assert "render" in shown._esm
+    assert "weal-bench" in shown._css
+    shown.displayed.receive({"action": "ask", "n": 1, "key": "first"})
+    row = shown.view["rows"][0]
+    shown.displayed.receive({"action": "tell", "row": row["row"], "values": ["1,5"], "key": "b"})
+    assert [label.y for label in learner.labels] == [1.5]
+
+
 def excel() -> None:
     """A table in Excel."""
     import openpyxl
@@ -163,7 +177,7 @@ def peers() -> None:
 
 USES: dict[str, Callable[[], None]] = {
     one.__name__: one
-    for one in (frames, campaign, excel, mcp, postgres, bench, web, cluster, peers)
+    for one in (frames, campaign, excel, mcp, postgres, bench, web, widget, cluster, peers)
 }
 
 

@@ -21,6 +21,7 @@ def test_importing_weal_loads_no_heavy_library():
     loaded = modules_after("import weal; dir(weal); weal.__version__")
     assert "weal" in loaded
     assert not loaded & {"numpy", "scipy", "sklearn", "pandas", "polars", "matplotlib"}
+    assert not loaded & {"anywidget", "ipywidgets", "traitlets"}
 
 
 def test_the_core_does_not_need_scikit_learn():

@@ -24,7 +24,7 @@ from weal.cli.commands.doctor import EXTRAS
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "src/weal/web/static/vendor"
 TEST_VENDOR = ROOT / "tests/web/vendor"
-TRIED = ["", "campaign", "web"]  # the others are left to scripts/package
+TRIED = ["", "campaign", "web", "widget"]  # the others are left to scripts/package
 
 
 @pytest.fixture(scope="module")

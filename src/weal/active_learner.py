@@ -1530,6 +1530,36 @@ class ActiveLearner(LearnerView):
         limits = run.RunLimits(stop, patience, least_gain, remaining, max_cost)
         return run.run(LearnerSubject(self), measures, n, callback, limits, progress)
 
+    def widget(self) -> Any:
+        """The bench of the learner in a notebook: ask for rows, type their labels, undo.
+
+        Labels typed there are in `labels` at once, and labels told in other cells appear there.
+        Needs the extra: ``pip install 'weal[widget]'``.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+            The same one each time; a notebook shows it where it is the value of a cell.
+
+        Raises
+        ------
+        ImportError
+            Where the extra is not installed.
+
+        Examples
+        --------
+        >>> from weal import ActiveLearner
+        >>> learner = ActiveLearner([[0.0], [1.0], [2.0]])
+        >>> learner.widget()  # doctest: +SKIP
+        """
+        from weal.widget.learner_bench import LearnerBench
+        from weal.widget.widget import widget_of
+
+        def restore(state: State) -> None:
+            self._state = state
+
+        return widget_of(self, lambda: LearnerBench(self, self._beliefs, restore))
+
     @classmethod
     def load(cls, path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None) -> Self:
         """The learner that `save` wrote.

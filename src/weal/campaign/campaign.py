@@ -1282,6 +1282,35 @@ class Campaign(CampaignLog):
         who = by or self.who
         return run_campaign(self, measures, n, who, until, max_cost, callback, progress)
 
+    def widget(self) -> Any:
+        """The bench of the campaign in a notebook: ask for rows, type their labels, undo.
+
+        It shows the rows of the person who opened the campaign. Labels typed there are in the store
+        at once, and labels told elsewhere appear there. Needs the extra: ``pip install
+        'weal[widget]'``.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+            The same one each time; a notebook shows it where it is the value of a cell.
+
+        Raises
+        ------
+        ImportError
+            Where the extra is not installed.
+
+        Examples
+        --------
+        >>> import pandas as pd, weal
+        >>> pool = pd.DataFrame({"temp": [20, 80, 140, 200]}, index=["a", "b", "c", "d"])
+        >>> campaign = weal.open_campaign("demo", "memory:", pool=pool, by="ann")
+        >>> campaign.widget()  # doctest: +SKIP
+        """
+        from weal.campaign.notebook_bench import CampaignBench
+        from weal.widget.widget import widget_of
+
+        return widget_of(self, lambda: CampaignBench(self))
+
     def add_words(self, quantity: str, *words: str, by: str | None = None) -> None:
         """Add words to a quantity of classes or grades, such as a class never seen before.
 

@@ -111,6 +111,10 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
         ),
     ),
     "mcp": ("weal mcp, tools of an assistant", ("mcp>=2.0",)),
+    "widget": (
+        "learner.widget() and campaign.widget() in a notebook",
+        ("anywidget>=0.9.13", "ipywidgets>=8.1"),
+    ),
     "web": (
         "weal serve, the pages in a browser",
         (
