@@ -38,6 +38,7 @@ WORDS = {
     "regressor": "`EnsembleGPRegressor`, the estimator for scikit-learn",
     "feature_encoder": "`FeatureEncoder`: random features of inputs that are not shared",
     "plots": "figures",
+    "widget": "`learner.widget()` and `campaign.widget()`: the bench in a notebook",
     "diagnostics": "leave-one-out errors, error trend, stopping, comparison with random choice, "
     "effects of inputs, explanations, suspect labels",
     "formats": "`.weal` files and snapshots: a JSON header and arrays, never pickle",
