@@ -133,3 +133,18 @@ def test_tokens_are_no_command_that_loads_numerics():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_token_is_limited_and_gets_nothing_more():
+    typed("token", "add", "robot-1", "--may", "measure", "--expires", "30d")
+    done = typed("token", "limit", "robot-1", "--may", "tell", "--campaign", "alloys")
+    assert done.code == 0
+    assert "tell" in done.out
+    found = tokens()["robot-1"]
+    assert (found.may, found.campaigns) == ({"tell"}, {"alloys"})
+    for more in (["--may", "manage"], ["--expires", "60d"]):
+        done = typed("token", "limit", "robot-1", *more)
+        assert done.code == 2
+        assert "make another one" in done.err
+    assert typed("token", "limit", "robot-1", "--campaign", "nobody").code == 2
+    assert tokens()["robot-1"] == found

@@ -218,6 +218,7 @@ def test_what_campaigns_print_obeys_the_schemas(validated):
 def make_tokens(validated):
     validated("token", "add", "robot-1", "--may", "measure", "--campaign", "alloys")
     validated("token", "add", "ann", "--may", "manage", "--expires", "30d")
+    validated("token", "limit", "ann", "--may", "read,tell", "--expires", "7d")
     validated("token", "revoke", "ann")
     assert [one["state"] for one in validated("token", "list")] == ["revoked", "valid"]
 

@@ -21,6 +21,7 @@ from weal.store.recovery import backup, recover
 from weal.store.tokens import (
     check_token_name,
     decide_add,
+    decide_limit,
     decide_revoke,
     digest_of,
     find_named,
@@ -284,3 +285,25 @@ def test_the_tables_of_both_databases_have_the_same_columns():
     words = [re.findall(r"(\w+) text", text, re.IGNORECASE) for text in
              (statements.SQLITE_TOKENS, statements.POSTGRES_TOKENS)]  # fmt: skip
     assert words[0] == words[1] == list(statements.TOKEN_FIELDS)
+
+
+def test_a_limit_takes_away_and_gives_nothing(store):
+    secret = new_secret()
+    may = frozenset(("read", "ask", "tell"))
+    store.write_tokens(decide_add("robot", digest_of(secret), may, None, 3600.0))
+    only = frozenset(("alloys",))
+    store.write_tokens(decide_limit("robot", frozenset(("read", "ask")), only, 60.0))
+    [kept] = store.tokens()
+    assert (kept.may, kept.campaigns) == ({"read", "ask"}, only)
+    assert kept.digest == digest_of(secret)
+    assert (kept.expires - store.now()).total_seconds() <= 60.0
+    for more in (
+        {"may": frozenset(("tell",))}, {"campaigns": frozenset(("alloys", "steels"))},
+        {"seconds": 7200.0},
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="nothing more"):
+            store.write_tokens(decide_limit("robot", **more))
+    assert store.tokens() == [kept]
+    store.write_tokens(decide_revoke("robot"))
+    with pytest.raises(ValueError, match="is revoked"):
+        store.write_tokens(decide_limit("robot", frozenset(("read",))))

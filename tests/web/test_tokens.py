@@ -26,6 +26,8 @@ POSTS = {  # what each form needs
     "ask": ("ask", {"n": "1"}),
     "row/ask": ("ask", {"id": "A-1"}),
     "settings": ("manage", {"acquisition": "auto", "lease": "3d"}),
+    "archive": ("manage", {"on": "true"}),
+    "copy": ("manage", {"new": "other"}),
     "add": ("manage", {}),
     "add/table": ("manage", {"file": "0" * 32}),
 }

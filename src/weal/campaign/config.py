@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
@@ -237,6 +237,25 @@ def seconds(lease: object) -> float:
             "12h, 90m or 2w"
         )
     return float(lease)
+
+
+def seconds_left(text: str, now: datetime) -> float:
+    """The seconds until an end as people type it: in 30d, or on a date.
+
+    >>> seconds_left("2027-01-31", datetime(2027, 1, 30, tzinfo=UTC))
+    86400.0
+    """
+    try:
+        day = datetime.combine(date.fromisoformat(text.strip()), time(), UTC)
+    except ValueError:
+        day = None
+    try:
+        return seconds(text if day is None else day - now)
+    except ValueError:
+        raise ValueError(
+            f"an end is a time above 0 or a date in the future, not {text!r}: write 12h, 30d, 2w "
+            "or 2027-01-31"
+        ) from None
 
 
 def _from_text(text: str) -> float | str:

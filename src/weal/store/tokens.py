@@ -82,9 +82,9 @@ def check_token_name(name: object) -> str:
 
 def decide_add(
     name: str, digest: str, may: frozenset[str], campaigns: frozenset[str] | None,
-    seconds: float | None = None,
+    seconds: float | None = None, latest: datetime | None = None,
 ) -> DecideTokens:  # fmt: skip
-    """Add a token that is valid for this many seconds; None: until it is revoked."""
+    """Add a token that is valid for this many seconds; None: until `latest`, or it is revoked."""
 
     def decide(tokens: Sequence[Token], now: datetime) -> Sequence[Token]:
         for one in tokens:
@@ -95,7 +95,8 @@ def decide_add(
                     f"there is a token {one.name!r} already: choose another name, or revoke it "
                     f"first with `weal token revoke {one.name}`"
                 )
-        ends = None if seconds is None else now + timedelta(seconds=seconds)
+        typed = None if seconds is None else now + timedelta(seconds=seconds)
+        ends = min(filter(None, (typed, latest)), default=None)
         return [Token(name, digest, may, campaigns, now, ends)]
 
     return decide
@@ -109,6 +110,45 @@ def decide_revoke(name: str) -> DecideTokens:
         return [] if found.revoked is not None else [replace(found, revoked=now)]
 
     return decide
+
+
+def decide_limit(
+    name: str, may: frozenset[str] | None = None, campaigns: frozenset[str] | None = None,
+    seconds: float | None = None,
+) -> DecideTokens:  # fmt: skip
+    """Limit a valid token to these permissions and campaigns, or end it after so many seconds.
+
+    None: as it is. ValueError where it would get more than it has.
+    """
+
+    def decide(tokens: Sequence[Token], now: datetime) -> Sequence[Token]:
+        found = find_named(tokens, name)
+        if (state := found.state(now)) != "valid":
+            raise ValueError(f"the token {found.name!r} is {state}: make another one")
+        ends = found.expires if seconds is None else now + timedelta(seconds=seconds)
+        new = replace(
+            found, may=found.may if may is None else may, expires=ends,
+            campaigns=found.campaigns if campaigns is None else campaigns,
+        )  # fmt: skip
+        _refuse_more(found, new)
+        return [] if new == found else [new]
+
+    return decide
+
+
+def _refuse_more(before: Token, after: Token) -> None:
+    """Raise ValueError where a token may more than before, on more campaigns, or for longer."""
+    wider = after.may - before.may
+    others = (after.campaigns or frozenset()) - (before.campaigns or after.campaigns or frozenset())
+    longer = before.expires is not None and (
+        after.expires is None or after.expires > before.expires
+    )
+    more = [*sorted(wider), *sorted(others), *(["a later end"] if longer else [])]
+    if more:
+        raise ValueError(
+            f"a limit gives a token nothing more, and {before.name!r} has not: {', '.join(more)}; "
+            "revoke it and make another one"
+        )
 
 
 def find_named(tokens: Sequence[Token], name: str) -> Token:

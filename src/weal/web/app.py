@@ -41,11 +41,13 @@ from weal.web.pages import (
     campaigns,
     effects,
     explore,
+    help,
     labelling,
     options,
     print_sheet,
     progress,
     session,
+    tokens,
     watch,
 )
 from weal.web.problems import status_of
@@ -147,7 +149,10 @@ def ago(time: datetime, now: datetime) -> str:
     return f"{left:.0f} y ago"
 
 
-PAGES = (campaigns, session, labelling, print_sheet, watch, explore, effects, options, progress)
+PAGES = (
+    campaigns, session, tokens, help, labelling, print_sheet, watch, explore, effects, options,
+    progress,
+)  # fmt: skip
 STATIC = Path(__file__).with_name("static")
 _HTML_PAGE: dict[str, object] = {"text/html": {}}
 _ANSWERS: dict[int | str, dict[str, Any]] = {  # as FastAPI types them

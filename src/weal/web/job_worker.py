@@ -31,6 +31,7 @@ from weal.web.job_runners import Runner
 
 QUEUES = {"look": "tables", "make": "tables", "look_more": "tables", "add": "tables",
           "create_campaign": "tables", "add_rows": "tables", "copy_campaign": "tables",
+          "copy": "tables",
           "preview": "labels", "tell_file": "labels", "import_labels": "labels"}  # fmt: skip
 PICTURES = ("near", "effect", "map")
 MAX_FINISHED_JOBS = 200  # and as many pictures
@@ -49,6 +50,7 @@ JOB_TITLES = {
     "card": "Explaining a row",
     "predict_rows": "Predicting rows",
     "create_campaign": "Creating a campaign",
+    "copy": "Copying a campaign",
     "copy_campaign": "Copying a campaign",
     "add_rows": "Adding candidates",
     "change_settings": "Changing settings",

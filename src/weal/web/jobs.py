@@ -329,6 +329,14 @@ def change(context: JobContext, arguments: Arguments, progress: Progress) -> Non
     campaign.change(**arguments["changes"])
 
 
+def copy(context: JobContext, arguments: Arguments, progress: Progress) -> dict[str, str]:
+    """Copy a campaign; the name of the copy."""
+    call = arguments["call"]
+    campaign = context.campaign(arguments["name"], arguments["who"])
+    campaign.copy(call["new"], labels=call["labels"], key=call["key"])
+    return {"copied": call["new"]}
+
+
 def export(context: JobContext, arguments: Arguments, progress: Progress) -> FileJson:
     """Write a table of the campaign to a file of the server."""
     name, what, path = arguments["name"], arguments["what"], Path(arguments["path"])
@@ -348,6 +356,7 @@ REQUESTED_JOBS: dict[str, JobFunction] = {
     "ask": ask,
     "take": take,
     "change": change,
+    "copy": copy,
     "export": export,
     "near": neighbours_of,
     "effect": effect_of,

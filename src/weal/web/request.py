@@ -33,6 +33,7 @@ from weal.store.protocol import Store
 from weal.web.access import AccessPolicy, Visit, secrets_equal
 from weal.web.actors import find_actor, require
 from weal.web.candidate_search import candidates_file, last_event
+from weal.web.help_topics import help_page
 from weal.web.job_context import Arguments
 from weal.web.job_worker import PICTURES, Job, Worker
 from weal.web.ledger_cache import LedgerCache
@@ -102,6 +103,12 @@ class RequestContext:
     def may_create(self) -> bool:
         """Whether this request may create campaigns: not with a token for some campaigns."""
         return self.may("manage") and self.actor is not None and self.actor.campaigns is None
+
+    @property
+    def help_page(self) -> str:
+        """The name of the help of this page; empty: the overview."""
+        path = self.request.url.path.removeprefix(self.server.policy.root_path)
+        return help_page(path)
 
     @property
     def is_authenticated(self) -> bool:
@@ -214,6 +221,17 @@ class CampaignRequest(RequestContext):
     def ledger(self) -> Ledger:
         """The ledger of the campaign; UnknownCampaign if there is none."""
         return self.server.ledgers.ledger(self.name)
+
+    def may(self, permission: str) -> bool:
+        """Whether this request may do that; in an archived campaign no row is asked."""
+        if permission == "ask" and self.ledger.is_archived:
+            return False
+        return super().may(permission)
+
+    @property
+    def title(self) -> str:
+        """The title of the campaign, else its name."""
+        return self.ledger.title or self.name
 
     @property
     def measured(self) -> QuantityLedger:

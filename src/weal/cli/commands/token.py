@@ -1,7 +1,7 @@
 """`weal token`: tokens with a name, for programs and people that use `weal serve`."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from typing import TYPE_CHECKING, TypedDict
 
 import click
@@ -75,6 +75,7 @@ def add(
 
     What is done with it is recorded in the events under NAME.
     """
+    from weal.campaign.config import seconds_left
     from weal.store.actors import parse_permissions
     from weal.store.tokens import check_token_name, decide_add, digest_of, find_named, new_secret
 
@@ -82,7 +83,7 @@ def add(
     store_url(store)
     with open_store_url(store) as opened:
         only = _known_campaigns(opened, campaigns)
-        seconds = None if expires is None else _seconds_left(expires, opened.now())
+        seconds = None if expires is None else seconds_left(expires, opened.now())
         made = opened.write_tokens(decide_add(name, digest_of(secret), words, only, seconds))
         told = {"token": secret, **_plain(find_named(made, name), opened.now())}
         _show_or_revoke(
@@ -106,6 +107,48 @@ def list_(store: str | None, as_json: bool) -> None:
         say("there are no tokens: make one with `weal token add NAME --may measure`")
 
 
+@token.command("limit", epilog=examples("weal token limit robot-1 --may tell --expires 7d"))
+@with_parameters(
+    click.argument("name"),
+    click.option(
+        "--may", metavar="WORDS", help="Permissions that it keeps, as of `weal token add`."
+    ),
+    click.option(
+        "--campaign",
+        "campaigns",
+        multiple=True,
+        metavar="NAME",
+        shell_complete=campaign_names,
+        help="Only this campaign; may be repeated [default: those it has].",
+    ),
+    click.option(
+        "--expires",
+        metavar="TIME",
+        help="End of the token: 12h, 30d, 2w, or a date as 2027-01-31 [default: as it is].",
+    ),
+)
+def limit(
+    name: str, may: str | None, campaigns: tuple[str, ...], expires: str | None,
+    store: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Take permissions or campaigns from a token, or end it earlier; it gets nothing more."""
+    from weal.campaign.config import seconds_left
+    from weal.store.actors import parse_permissions
+    from weal.store.tokens import decide_limit, find_named
+
+    words = None if may is None else parse_permissions(may)
+    store_url(store)
+    with open_store_url(store) as opened:
+        seconds = None if expires is None else seconds_left(expires, opened.now())
+        only = _known_campaigns(opened, campaigns)
+        found = find_named(opened.write_tokens(decide_limit(name, words, only, seconds)), name)
+        told = _plain(found, opened.now())
+    if as_json:
+        show_json(told)
+    else:
+        show_table(["name", "may", "campaigns", "state", "created", "expires"], _cells([told]))
+
+
 @token.command("revoke", epilog=examples("weal token revoke robot-1"))
 @with_parameters(click.argument("name"))
 def revoke(name: str, store: str | None, as_json: bool) -> None:
@@ -127,23 +170,6 @@ def _known_campaigns(store: "Store", names: tuple[str, ...]) -> frozenset[str] |
     for name in names:
         store.head(name)
     return frozenset(names) or None
-
-
-def _seconds_left(text: str, now: datetime) -> float:
-    """The seconds until a token ends: of a time such as 30d, or until a date."""
-    from weal.campaign.config import seconds
-
-    try:
-        day = datetime.combine(date.fromisoformat(text.strip()), time(), UTC)
-    except ValueError:
-        day = None
-    try:
-        return seconds(text if day is None else day - now)
-    except ValueError:
-        raise ValueError(
-            f"--expires is a time above 0 or a date in the future, not {text!r}: write 12h, 30d, "
-            "2w or 2027-01-31"
-        ) from None
 
 
 def _show_or_revoke(store: "Store", name: str, show_it: Callable[[], None]) -> None:

@@ -45,9 +45,10 @@ def list_campaigns(context: ServerRead) -> Response:
     """All campaigns."""
     names = require(context.request, "read").visible(context.server.store.campaigns())
     summaries = [_summary(context, name) for name in names]
-    shown = [one for one in summaries if not one["ledger"].settings.get("hidden")]
-    removed, now = len(summaries) - len(shown), context.server.store.now()
-    return context.page("campaigns/page.html", campaigns=shown, removed=removed, now=now)
+    shown = [one for one in summaries if not one["ledger"].is_hidden]
+    archived = [one for one in summaries if one["ledger"].is_hidden]
+    now = context.server.store.now()
+    return context.page("campaigns/page.html", campaigns=shown, archived=archived, now=now)
 
 
 def _summary(context: RequestContext, name: str) -> CampaignSummary:

@@ -1,12 +1,21 @@
 """The page Settings: settings, more candidates, skipped rows, and tables to download."""
 
+from itertools import count
 from typing import Annotated
+from urllib.parse import quote
 
 from fastapi import APIRouter, Form, HTTPException, Query, Response, UploadFile
 from fastapi.responses import FileResponse
 
-from weal.campaign.config import check_goal, check_typed_goal, seconds, split_names
-from weal.store.events import MAX_ID
+from weal.campaign.config import (
+    check_goal,
+    check_title,
+    check_typed_goal,
+    seconds,
+    split_names,
+)
+from weal.errors import NotPermitted
+from weal.store.events import MAX_ID, check_name
 from weal.text import REASONS
 from weal.web.job_context import Arguments, FileJson
 from weal.web.pages.campaigns import (
@@ -34,7 +43,10 @@ Goal = Annotated[str, Form(max_length=2000)]
 @router.get("/c/{name}/settings")
 def settings(context: CampaignRead, work: Work = "") -> Response:
     """The page; a finished export or worksheet is downloaded."""
-    found = context.job_result(work, "export", "worksheet", "change", "add", name=context.name)
+    kinds = ("export", "worksheet", "change", "add", "copy")
+    found = context.job_result(work, *kinds, name=context.name)
+    if isinstance(found, dict) and "copied" in found:
+        return context.redirect(context.address(f"/c/{quote(found['copied'], safe='')}/bench"))
     if isinstance(found, dict) and "file" in found:
         return context.redirect(context.url(f"file?key={found['file']}&work={work}"))
     added = found if isinstance(found, int) else None
@@ -42,14 +54,14 @@ def settings(context: CampaignRead, work: Work = "") -> Response:
     lease = lease_text(context.ledger.settings["lease"])
     return context.page(
         "settings/page.html", skipped=skipped, lease=lease, added=added, choices=CHOICES,
-        tables=EXPORT_TABLES, endings=EXPORT_SUFFIXES,
+        tables=EXPORT_TABLES, endings=EXPORT_SUFFIXES, copy_name=_copy_name(context),
     )  # fmt: skip
 
 
 @router.post("/c/{name}/settings", status_code=303)
 def change(
     context: CampaignManage, acquisition: Short, lease: Short, goal: Goal = "", until: Short = "",
-    warp: Short = "",
+    warp: Short = "", title: Annotated[str, Form(max_length=20_000)] = "",
 ) -> Response:  # fmt: skip
     """Change the settings that differ from the present ones."""
     names = split_names(acquisition)
@@ -57,16 +69,48 @@ def change(
         "acquisition": names[0] if len(names) == 1 else names,
         "lease": seconds(lease),
         "warp": warp or None,
+        "title": check_title(title),
         **check_typed_goal(goal, until),
     }
     ledger, before = context.ledger, context.ledger.settings
-    changes = {key: value for key, value in wanted.items() if before[key] != value}
+    changes = {key: value for key, value in wanted.items() if before.get(key) != value}
     measured = [one.quantity for one in ledger.quantities.values()]
     check_goal(changes, ledger.rows, measured, ledger.column_names)  # before the work
     if not changes:
         return context.redirect(context.url("settings"))
     job = context.submit("change", name=context.name, who=context.who, changes=changes)
     return context.show_progress(job, then=context.url("settings"))
+
+
+@router.post("/c/{name}/archive", status_code=303)
+def archive(context: CampaignManage, on: Annotated[bool, Form()]) -> Response:
+    """Archive the campaign, or open it again."""
+    context.campaign().archive(on)
+    return context.redirect(context.address("/") if on else context.url("settings"))
+
+
+@router.post("/c/{name}/copy", status_code=303)
+def copy(
+    context: CampaignManage,
+    new: Annotated[str, Form(max_length=200)],
+    labels: Annotated[bool, Form()] = False,
+    key: JobKey = "",
+) -> Response:
+    """Copy the campaign, with or without its labels."""
+    new = check_name(new.strip())
+    if not context.may_create:
+        raise NotPermitted("this token is for some campaigns and creates none: use another one")
+    given: Arguments = {"name": context.name, "who": context.who,
+                        "call": {"new": new, "labels": labels, "key": key or None}}  # fmt: skip
+    job = context.submit("copy", form_key(key, given), **given)
+    return context.show_progress(job, then=context.url("settings"))
+
+
+def _copy_name(context: CampaignRequest) -> str:
+    """A name for a copy that is not taken."""
+    there = set(context.server.store.campaigns())
+    stem = context.name[:90]
+    return next(name for n in count(2) if (name := f"{stem}-{n}") not in there)
 
 
 @router.post("/c/{name}/unskip", status_code=303)
