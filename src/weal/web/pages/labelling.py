@@ -25,6 +25,7 @@ from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.learner.batch_options import BatchOptionsBody
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.tables.result_lines import bound_note
+from weal.web.input_shares import key_inputs
 from weal.web.job_context import Arguments
 from weal.web.pages.batch_form import batch_form
 from weal.web.pages.campaigns import (
@@ -240,7 +241,10 @@ def progress_line(context: CampaignRead) -> Response:
 @router.get("/c/{name}/cells")
 def cells(context: CampaignRead, id: Annotated[str, Query(max_length=MAX_ID)] = "") -> Response:
     """The inputs of a row once the worker has read the table."""
-    return context.page("bench/cells.html", rows=context.rows([id]), focus=id)
+    rows = context.rows([id])
+    is_repeat = id in context.ledger.open_repeats(context.now)
+    keys = key_inputs(context, rows)
+    return context.page("bench/cells.html", rows=rows, focus=id, is_repeat=is_repeat, keys=keys)
 
 
 @router.get("/c/{name}/why")
@@ -255,11 +259,13 @@ def _bench(context: CampaignRequest, focus: str, code: int = 200, /, **more: obj
     mine = [lease for lease in leases if lease.who == context.who]
     focus = focus or (mine[0].id if mine else "")
     ids = [lease.id for lease in mine]
+    rows = context.rows([*ids, focus] if focus and focus not in ids else ids)
     known: dict[str, object] = {
         "mine": mine,
         "others": len(leases) - len(mine),
         "focus": focus,
-        "rows": context.rows([*ids, focus] if focus and focus not in ids else ids),
+        "rows": rows,
+        "keys": key_inputs(context, rows),
         "expected": prediction_when_asked(context, focus) if focus and context.is_plain else None,
         "works": works_text(context, focus) if focus else "",
         "predicted": {lease.id: predicted_text(context, lease.body) for lease in mine},

@@ -12,6 +12,7 @@ from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
 from weal.goals.until import Until
 from weal.store.events import Event
+from weal.web.input_shares import column_shares, input_columns
 from weal.web.job_context import StatusJson
 from weal.web.request import CampaignRead, CampaignRequest
 from weal.web.svg_axes import SvgAxis, axis
@@ -116,12 +117,7 @@ def _shares(context: CampaignRequest, status: StatusJson | None) -> StatusJson:
     if not beliefs or not beliefs["inputs"]:  # no model, or too few labels
         varying = _varying_noise(beliefs)
         return {"shares": [], "more_inputs": 0, "leave_out": "", "varying_noise": varying}
-    columns = [one for one in context.ledger.plan["columns"] if one["kind"] != "dropped"]
-    each = {
-        one["name"]: sum(beliefs["inputs"].get(name) or 0.0 for name in _inputs(one))
-        for one in columns
-    }
-    found = sorted(each.items(), key=lambda pair: -pair[1])
+    found = column_shares(input_columns(context), beliefs["inputs"])
     unneeded = beliefs.get("leave_out") or ()  # results of older versions have none
     return {
         "shares": found[:MAX_INPUT_BARS],
@@ -135,12 +131,6 @@ def _varying_noise(beliefs: StatusJson | None) -> str:
     """Where labels scatter more, in words; results of older versions do not tell."""
     found = (beliefs or {}).get("varying_noise")
     return varying_noise_text(found["where"], found["there"], found["elsewhere"]) if found else ""
-
-
-def _inputs(column: StatusJson) -> list[str]:
-    """Names of a column's importances: the column, or in older results its encoded inputs."""
-    name, levels = column["name"], column.get("levels") or []
-    return [name, *(f"{name}={one}" for one in levels), f"{name} missing"]
 
 
 class CurveData(TypedDict):
