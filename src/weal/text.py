@@ -77,6 +77,49 @@ def plus_minus(mean: float, sd: float) -> str:
     return f"{mean:.{places}f} +- {number(sd, 2)}"
 
 
+def decimals(low: float, high: float) -> int | None:
+    """Decimal places that the 90 % interval of a value justifies: two digits of its sd.
+
+    None where the interval says nothing, or numbers need an exponent.
+
+    >>> decimals(2.2, 3.3), decimals(880.0, 1240.0), decimals(0.0, 0.0)
+    (2, 0, None)
+    """
+    sd = (high - low) / 3.29
+    largest = max(abs(low), abs(high))
+    if not (_MIN_PLAIN_NUMBER <= sd < _MAX_PLAIN_NUMBER and largest < _MAX_PLAIN_NUMBER):
+        return None
+    return max(1 - math.floor(math.log10(sd)), 0)
+
+
+def rounded(value: float, low: float, high: float) -> str:
+    """A value in the digits that its 90 % interval justifies.
+
+    >>> rounded(2.6152, 2.2, 3.3), rounded(1042.7, 880.0, 1240.0), rounded(2.5, 2.5, 2.5)
+    ('2.62', '1043', '2.5')
+    """
+    places = decimals(low, high)
+    return number(value) if places is None else f"{value:.{places}f}"
+
+
+_FRACTIONS = {
+    0.1: "a tenth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third", 0.4: "two fifths",
+    0.5: "half", 0.6: "three fifths", 2 / 3: "two thirds", 0.75: "three quarters",
+    0.8: "four fifths", 0.9: "nine tenths",
+}  # fmt: skip
+
+
+def fraction(share: float) -> str:
+    """A share below 1 in words, to the nearest common fraction.
+
+    >>> fraction(0.197), fraction(0.26), fraction(0.04)
+    ('a fifth', 'a quarter', '4 %')
+    """
+    if share < 0.08:
+        return percent(share)
+    return _FRACTIONS[min(_FRACTIONS, key=lambda one: abs(one - share))]
+
+
 def times(ratio: float) -> str:
     """A ratio to the typical size, in words.
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.campaign.events import LedgerLabel
+from weal.campaign.headline import Headline, accuracy_headline
 from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
 from weal.campaign.model_status import ModelStatus
 from weal.campaign.row_predictions import has_models
@@ -95,6 +96,7 @@ class QuantityStatus:
     source: str | None = None  # the quantity whose predictions are an input of its model
     scores: WordScores | None = None  # of words
     unlikely: tuple[UnlikelyWord, ...] = ()
+    headline: Headline | None = None  # how well it is predicted; None: no model
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +176,7 @@ def word_status(session: Session, quantity: Quantity, own: QuantityLedger) -> Qu
         source=source_of(session, quantity),
         scores=None if found is None else _scores(*found),
         unlikely=() if found is None else _unlikely(session, quantity, *found),
+        headline=None if found is None else _headline(quantity, *found),
     )  # fmt: skip
 
 
@@ -208,6 +211,11 @@ def _scores(p: Array, codes: Codes) -> WordScores:
         found.n, found.log_loss, found.baseline_log_loss, found.accuracy, found.calibration_error,
         found.calibration,
     )  # fmt: skip
+
+
+def _headline(quantity: Quantity, p: Array, codes: Codes) -> Headline:
+    commonest = float(np.bincount(codes).max()) / len(codes)
+    return accuracy_headline(quantity.name, len(codes), class_scores(p, codes).accuracy, commonest)
 
 
 def _unlikely(

@@ -21,7 +21,9 @@ from weal import text
 from weal.campaign import status_text
 from weal.campaign.budget import Spending, spending
 from weal.campaign.contradiction_report import find_contradictions
+from weal.campaign.goal_headline import goal_headline
 from weal.campaign.goal_report import set_progress
+from weal.campaign.headline import Headline, error_headline
 from weal.campaign.ledger import Ledger, QuantityLedger
 from weal.campaign.model_status import Estimate, ModelStatus, count_model_chosen, model_status
 from weal.campaign.quantity_status import (
@@ -104,6 +106,7 @@ class Status:
     failures: FailureStatus | None = None  # None: no run has failed
     waiting: tuple[WaitingRow, ...] = ()  # rows with labels of some quantities
     spending: Spending | None = None  # beside the budget; None: there is none
+    headline: Headline | None = None  # the one number of the goal; None: no model
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON values; labels that no model can take are under "aside"."""
@@ -209,7 +212,18 @@ def status(
         failures=failure_status(session),
         waiting=() if plain else waiting_rows(ledger),
         spending=costs,
+        headline=goal_headline(session, aim, members)
+        if members
+        else _lead_headline(lead, first, every),
     )
+
+
+def _lead_headline(
+    lead: Quantity, first: QuantityStatus, every: Sequence[QuantityStatus]
+) -> Headline | None:
+    """How well the quantity that the goal looks at first is predicted."""
+    own = next((one for one in every if one.name == lead.name), first)
+    return own.headline
 
 
 def _every_quantity(
@@ -238,9 +252,13 @@ def number_status(
     labels = len(session.view(quantity.parts()[0].name).labels)
     has_model = course is not None or has_models(session.state, quantity)
     doubted = find_suspects(session, quantity.name) if course else SuspectReport()
-    beliefs = None
+    beliefs, headline = None, None
+    chosen, check = count_model_chosen(own), None if quantity.words else honest_test(own)
     if course:
         beliefs = model_status(session, quantity.name, goal, course, progress)
+        errors = None if check is None else (check.n, check.rmse, check.error)
+        shown = quantity.name if len(session.ledger.quantities) > 1 or quantity.column else ""
+        headline = error_headline(beliefs, errors, shown, quantity.unit, chosen)
     return QuantityStatus(
         quantity.name,
         quantity.kind,
@@ -249,14 +267,15 @@ def number_status(
         len(own.labels),
         missing=0 if has_model else max(session.state.settings.n_start - labels, 1),
         counts={},
-        chosen=count_model_chosen(own),
+        chosen=chosen,
         beliefs=beliefs,
-        check=None if quantity.words else honest_test(own),
+        check=check,
         coverage=asked_coverage(own.foretold),
         suspects=doubted.labels,
         other_units=doubted.units,
         contradictions=find_contradictions(session, quantity.name) if course else (),
         source=source_of(session, quantity) if course else None,
+        headline=headline,
     )
 
 

@@ -25,7 +25,7 @@ from weal.errors import WealError
 from weal.formats.codec import BROKEN
 from weal.store.protocol import Store
 
-STATUS_KIND, STATUS_VERSION = "status", 2  # of the snapshot in the store
+STATUS_KIND, STATUS_VERSION = "status", 3  # of the snapshot in the store
 KEPT_FROM = 200  # labels
 
 

@@ -44,6 +44,7 @@ from weal.web.pages import (
     help,
     labelling,
     options,
+    pictures,
     print_sheet,
     progress,
     session,
@@ -150,8 +151,8 @@ def ago(time: datetime, now: datetime) -> str:
 
 
 PAGES = (
-    campaigns, session, tokens, help, labelling, print_sheet, watch, explore, effects, options,
-    progress,
+    campaigns, session, tokens, help, labelling, print_sheet, watch, explore, effects, pictures,
+    options, progress,
 )  # fmt: skip
 STATIC = Path(__file__).with_name("static")
 _HTML_PAGE: dict[str, object] = {"text/html": {}}

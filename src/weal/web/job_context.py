@@ -52,6 +52,7 @@ class Arguments(TypedDict, total=False):
     expected: list[str] | None  # tags of the states in which to write; None: any
     call: dict[str, Any]  # keywords of a call of the API
     batch: BatchOptionsBody  # what the rows of an ask may be
+    picture: dict[str, Any]  # to draw (`picture.to_json`)
 
 
 class FileJson(TypedDict):
@@ -115,6 +116,33 @@ class MapJson(TypedDict):
     mean: list[list[float]]
     over: int
     points: list[tuple[str, float, float, float | None]]  # id, x, y, label
+
+
+class MapAxisJson(TypedDict):
+    """An axis of the map of candidates: an input, or a principal axis of all inputs."""
+
+    name: str
+    low: float  # of the positions
+    high: float
+    log: bool  # positions are logs to base 10
+    origin: str | None  # of a date: the day of position 0
+    levels: list[str]  # of a category, at positions 0, 1, ...
+    words: str  # of a principal axis: its largest weights
+
+
+class CandidateMapJson(TypedDict):
+    """Candidates and labels on two axes, in positions; of many candidates, counts of cells."""
+
+    x: MapAxisJson
+    y: MapAxisJson
+    rows: int  # candidates
+    over: int  # of them that are shown
+    points: list[tuple[str, float, float, float | None]]  # id, x, y, prediction; if they are few
+    cells: list[tuple[int, int, int, float | None]]  # column, row, candidates, mean prediction
+    grid: tuple[int, int]  # columns and rows of cells
+    labels: list[tuple[str, float, float, float, int]]  # id, x, y, mean label, event
+    failed: list[tuple[str, float, float]]
+    next: list[tuple[str, float, float]]
 
 
 class JobContext:

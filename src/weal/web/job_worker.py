@@ -33,7 +33,7 @@ QUEUES = {"look": "tables", "make": "tables", "look_more": "tables", "add": "tab
           "create_campaign": "tables", "add_rows": "tables", "copy_campaign": "tables",
           "copy": "tables",
           "preview": "labels", "tell_file": "labels", "import_labels": "labels"}  # fmt: skip
-PICTURES = ("near", "effect", "map")
+PICTURES = ("near", "effect", "map", "candidate_map", "png")
 MAX_FINISHED_JOBS = 200  # and as many pictures
 MAX_JOBS_PER_PERSON, MAX_JOBS = 50, 200  # unfinished
 CLOSE_SECONDS = 2.0  # for a job of this process to end; a child process is killed at once
@@ -66,6 +66,8 @@ JOB_TITLES = {
     "near": "Finding the nearest measured rows",
     "effect": "Drawing the effect of an input",
     "map": "Drawing a map of two inputs",
+    "candidate_map": "Drawing a map of the candidates",
+    "png": "Drawing a picture",
     "rows": "Reading the candidates",
     "why": "Explaining the suggestions",
     "status": "Updating the status",

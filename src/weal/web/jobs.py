@@ -7,8 +7,9 @@ which never wait for them; `REQUESTED_JOBS` are jobs that a person waits for.
     rows        cells of the candidates                    near     measured rows nearest to a row
     why         reasons for the suggestions                effect   partial dependence on one input
     status      the same as `weal status`                  map      the same on two inputs
-    measured    labels against leave-one-out predictions   ask, take, change, export
-    explore     all candidates with predictions            `table_jobs`: tables and worksheets
+    measured    labels against leave-one-out predictions   candidate_map, png   `candidate_map`
+    explore     all candidates with predictions            ask, take, change, export
+                                                           `table_jobs`: tables and worksheets
 """
 
 import json
@@ -23,6 +24,7 @@ from weal.campaign.events import LedgerLabel
 from weal.campaign.export import export as write_export
 from weal.campaign.ledger import Ledger
 from weal.campaign.prediction_text import moments_of
+from weal.campaign.quantity_status import left_out_words
 from weal.campaign.row_predictions import predict_quantity, quantity_neighbours
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
@@ -37,10 +39,11 @@ from weal.diagnostics.effects import (
 )
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.suspects import predictions_by_others
+from weal.learner.label_entry import told_labels
 from weal.learner.state import QuantityView
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
-from weal.web import api_jobs, candidate_search, table_jobs
+from weal.web import api_jobs, candidate_map, candidate_search, picture_png, table_jobs
 from weal.web.job_context import (
     Arguments,
     AxisJson,
@@ -68,10 +71,15 @@ def predicted_against_measured(
     """Write the labels with their leave-one-out predictions; none before there is a model."""
     campaign = context.campaign(arguments["name"])
     session = campaign.read_session()
-    numbers = [one.name for one in session.state.measured if not one.words]
-    each = {name: _left_out_points(session, name) for name in numbers}
+    each = {
+        one.name: _left_out_word_points(session, one)
+        if one.words
+        else _left_out_points(session, one.name)
+        for one in session.state.measured
+    }
+    numbers = [each[one.name] for one in session.state.measured if not one.words]
     first: MeasuredJson = {"points": [], "n": 0}
-    found: MeasuredJson = {**next(iter(each.values()), first), "quantities": each}
+    found: MeasuredJson = {**next(iter(numbers), first), "quantities": each}
     context.results.write_result(campaign.name, "measured", session.ledger.seq, found)
 
 
@@ -91,6 +99,22 @@ def _left_out_points(session: Session, name: str) -> MeasuredJson:
         for n in rows
     ]  # fmt: skip
     return {"points": points, "n": len(y)}
+
+
+def _left_out_word_points(session: Session, quantity: Quantity) -> MeasuredJson:
+    """The labels of words with their leave-one-out probabilities, as the mean."""
+    found = left_out_words(session, quantity)
+    if found is None:
+        return {"points": [], "n": 0}
+    names = [label.name for label in told_labels(session.state, quantity).told]
+    p, codes = found
+    rows = np.unique(np.linspace(0, len(p) - 1, min(len(p), MAX_POINTS)).astype(int)).tolist()
+    points: list[MeasuredPoint] = [
+        {"id": str(names[n]), "y": float(codes[n]), "mean": _finite(p[n, codes[n]]),
+         "low": None, "high": None}
+        for n in rows
+    ]  # fmt: skip
+    return {"points": points, "n": len(p)}
 
 
 def _finite(value: float) -> float | None:
@@ -361,6 +385,8 @@ REQUESTED_JOBS: dict[str, JobFunction] = {
     "near": neighbours_of,
     "effect": effect_of,
     "map": map_of,
+    "candidate_map": candidate_map.candidate_map_of,
+    "png": picture_png.draw_png,
     **table_jobs.TABLE_JOBS,
     **table_jobs.WORKSHEET_JOBS,
     **api_jobs.API_JOBS,

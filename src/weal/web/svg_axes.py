@@ -1,4 +1,4 @@
-"""Axes of SVG pictures: round ticks, and positions of points in plain Python. SVG is in templates.
+"""Axes of pictures: round ticks, positions of points in plain Python, and the frame around them.
 
 A value that is not finite has no position and is not drawn.
 """
@@ -7,7 +7,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from weal.web.picture import Line, Rectangles, Shape, Text, truncated
+
 MARGIN = 0.05  # of the range, on either side
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 720.0, 430.0, 76.0, 52.0, 12.0, 14.0  # pixels
+X_TICK_LETTERS, Y_TICK_LETTERS, X_NAME_LETTERS, Y_NAME_LETTERS = 14, 9, 74, 44
+Ticks = Sequence[tuple[float | None, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,11 @@ class SvgAxis:
             return None
         share = (value - self.low) / (self.high - self.low)
         return round(self.start + min(max(share, -0.02), 1.02) * (self.end - self.start), 2)
+
+    def place(self, value: float) -> float:
+        """The position of a value; the start of the axis if it is not finite."""
+        found = self.at(value)
+        return self.start if found is None else found
 
     @property
     def marks(self) -> list[tuple[float | None, str]]:
@@ -74,3 +84,34 @@ def band(
     """Points of the polygon between two lines."""
     there, back = line(x, y, xs, low), line(x, y, [*reversed(xs)], [*reversed(high)])
     return f"{there} {back}"
+
+
+def across(values: Iterable[float | None]) -> SvgAxis:
+    """The horizontal axis of a picture."""
+    return axis(values, LEFT, WIDTH - RIGHT)
+
+
+def upward(values: Iterable[float | None]) -> SvgAxis:
+    """The vertical axis of a picture."""
+    return axis(values, HEIGHT - BOTTOM, TOP)
+
+
+def frame(x_ticks: Ticks, y_ticks: Ticks, x_name: str, y_name: str) -> list[Shape]:
+    """The frame of a picture: a box, ticks and their texts, and the names of the axes."""
+    bottom = HEIGHT - BOTTOM
+    found: list[Shape] = [
+        Rectangles(((LEFT, TOP, WIDTH - LEFT - RIGHT, bottom - TOP),), "plain"),
+        Text((WIDTH + LEFT) / 2, HEIGHT - 8.0, truncated(x_name, X_NAME_LETTERS), "name"),
+        Text(15.0, (bottom + TOP) / 2, truncated(y_name, Y_NAME_LETTERS), "name", turned=True),
+    ]
+    for place, words in x_ticks:
+        if place is not None:
+            found.append(Line(place, bottom, place, bottom + 5.0, "axis"))
+            found.append(Text(place, bottom + 20.0, truncated(words, X_TICK_LETTERS)))
+    for place, words in y_ticks:
+        if place is not None:
+            found.append(Line(LEFT - 5.0, place, LEFT, place, "axis"))
+            found.append(
+                Text(LEFT - 8.0, place + 4.0, truncated(words, Y_TICK_LETTERS), anchor="end")
+            )
+    return found

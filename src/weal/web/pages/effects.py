@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Response
 
 from weal.quantities.kinds import WORKED
 from weal.web.job_context import Arguments, AxisJson, EffectJson, MapJson
-from weal.web.pages.explore import inputs_of, job_key
+from weal.web.pages.quantity_view import inputs_of, job_key
 from weal.web.request import CampaignRead, CampaignRequest
 from weal.web.svg_axes import SvgAxis, axis, band, line
 

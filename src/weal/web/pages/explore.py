@@ -4,8 +4,6 @@ The query (`candidate_search.CandidateQuery`) is in the address, so that it can 
 columns are c0, c1, ...: column names of the user never become part of an SQL query.
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Callable
 from typing import Annotated, TypedDict
@@ -18,6 +16,7 @@ from weal.store.events import MAX_ID
 from weal.web import candidate_search
 from weal.web.candidate_search import PREDICTION_COLUMNS, CandidatePage, CandidateQuery
 from weal.web.job_context import Arguments
+from weal.web.pages.quantity_view import job_key
 from weal.web.pages.watch import event_text
 from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest
 
@@ -115,12 +114,6 @@ def _columns(context: CampaignRequest) -> dict[str, object]:
             "levels": {one["name"]: one.get("levels", ()) for one in columns}}  # fmt: skip
 
 
-def inputs_of(context: CampaignRequest) -> list[str]:
-    """Columns that are inputs of the model."""
-    columns = context.ledger.plan.get("columns", [])
-    return [one["name"] for one in columns if one["kind"] != "dropped"]
-
-
 @router.get("/c/{name}/row")
 def row(context: CampaignRead, id: Id, work: Text = "") -> Response:
     """The page of a row: inputs, prediction, labels, events."""
@@ -182,9 +175,3 @@ def take(context: CampaignAsk, id: Annotated[str, Form(min_length=1, max_length=
         used = repr(job.arguments["id"]) if job.kind == "take" else "something else"
         raise ReusedKey(f"This form was used before to ask for {used}, not for {id!r}.")
     return context.show_progress(job, then=f"{context.url('row')}?id={quote(id, safe='')}")
-
-
-def job_key(context: CampaignRequest, kind: str, *what: str) -> str:
-    """The key of a picture's job: one for each state of the campaign."""
-    words = json.dumps([kind, context.name, context.ledger.seq, *what])
-    return hashlib.blake2b(words.encode(), digest_size=16).hexdigest()

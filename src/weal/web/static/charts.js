@@ -33,4 +33,37 @@
   document.body.addEventListener("htmx:afterSwap", all);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => document.querySelectorAll("[data-chart]").forEach((place) => { place.textContent = ""; delete place.dataset.drawn; draw(place); }));
   all();
+
+  // Marks: the newest one, told by its event, lands in its place; arrow keys lead from mark to mark.
+  const seen = new Map();
+  const land = () => document.querySelectorAll("svg.picture[data-which]:not([data-landed])").forEach((picture) => {
+    picture.dataset.landed = "yes";
+    const marks = [...picture.querySelectorAll("a[data-event]")];
+    const newest = Math.max(0, ...marks.map((mark) => Number(mark.dataset.event)));
+    const before = seen.get(picture.dataset.which);
+    seen.set(picture.dataset.which, newest);
+    marks.forEach((mark) => {
+      const event = Number(mark.dataset.event);
+      if (before === undefined ? event === newest : event > before) mark.classList.add("landing");
+    });
+  });
+  const order = ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"];
+  document.addEventListener("keydown", (event) => {
+    const mark = event.target.closest && event.target.closest("svg.picture a");
+    if (!mark || !order.includes(event.key)) return;
+    event.preventDefault();
+    const marks = [...mark.ownerSVGElement.querySelectorAll("a")].map((one) => [one.getBoundingClientRect().x, one]).sort((a, b) => a[0] - b[0]).map(([, one]) => one);
+    const next = marks[(marks.indexOf(mark) + (order.indexOf(event.key) < 2 ? -1 : 1) + marks.length) % marks.length];
+    mark.setAttribute("tabindex", "-1");
+    next.removeAttribute("tabindex");
+    next.focus();
+  });
+  // A picture that is the same as before stays: what is pointed at or focused is not lost.
+  document.body.addEventListener("htmx:beforeSwap", (event) => {
+    const { target, xhr } = event.detail;
+    const [, digest] = (target.matches("[data-same]") && xhr.responseText.match(/data-digest="([0-9a-f]+)"/)) || [];
+    if (digest && target.querySelector(`[data-digest="${digest}"]`)) event.detail.shouldSwap = false;
+  });
+  document.body.addEventListener("htmx:afterSwap", land);
+  land();
 })();
