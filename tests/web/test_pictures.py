@@ -143,7 +143,7 @@ def test_files_have_the_points_of_the_data(servers, labelled):
             "curve.exe",
             "..%2fcurve.svg",
             "curve.svg.svg",
-            "curve",
+            "curves",
             ".svg",
             "%00.svg",
         ):
