@@ -176,50 +176,215 @@ def test_a_number_typed_while_the_script_comes_is_whole(servers, browser, steel)
         assert page.locator("input.value").input_value() == "12.5"
 
 
+def history(url, since):
+    """The events after that number: kind, row, label, reason."""
+    found = open_store(url).read("steel", since)
+    return [(e.kind, e.id, e.body.get("y"), e.body.get("note")) for e in found]
+
+
+def selected(page):
+    """What is selected in the field that has the focus."""
+    return page.evaluate(
+        "() => document.activeElement.value.slice("
+        "document.activeElement.selectionStart, document.activeElement.selectionEnd)"
+    )
+
+
+def type_numbers(page, ids):
+    """A comma, a reload, letters in the field of the number, a typo."""
+    field, row = page.locator("input.value"), page.locator(".big-id")
+    assert row.inner_text() == ids[0]
+    page.keyboard.type("12,5")
+    page.get_by_text("will be saved as").wait_for()
+    assert "12.5" in page.locator("#as-saved").inner_text()
+    page.reload()  # a draft survives
+    assert field.input_value() == "12,5"
+    page.keyboard.press("Enter")
+    row.get_by_text(ids[1], exact=True).wait_for()
+    page.keyboard.type("missed, suffix jku")  # letters are letters
+    assert field.input_value() == "missed, suffix jku"
+    assert row.inner_text() == ids[1]
+    assert not page.locator("details[open]").count()
+    field.fill("125000")
+    for _ in range(3):  # far from the labels so far: Enter alone never keeps it
+        page.keyboard.press("Enter")
+        page.locator("[data-question]").wait_for()
+        page.wait_for_function("() => document.activeElement.matches('input.value')")
+        assert selected(page) == "125000"
+    page.keyboard.type("11.5")  # in the place of what is selected
+    page.keyboard.press("Enter")
+    row.get_by_text(ids[2], exact=True).wait_for()
+
+
+def undo_two(page, ids):
+    """A label undone and typed again; a row skipped; both undone."""
+    row = page.locator(".big-id")
+    page.get_by_role("button", name=f"Undo: {ids[1]} 11.5").wait_for()
+    page.keyboard.press("Alt+u")  # the focus is in the field
+    row.get_by_text(ids[1], exact=True).wait_for()
+    page.keyboard.type("11")
+    page.keyboard.press("Enter")
+    row.get_by_text(ids[2], exact=True).wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("s")
+    page.locator("button:focus", has_text="sample broken").wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # no material
+    row.get_by_text(ids[3], exact=True).wait_for()
+    page.get_by_text(f"Last: {ids[2]} skipped: no material").wait_for()
+    for said, then in ((f"{ids[2]} skipped", ids[2]), (f"{ids[1]} 11", ids[1])):
+        page.get_by_role("button", name=f"Undo: {said}", exact=False).wait_for()
+        page.keyboard.press("Escape")
+        page.keyboard.press("u")
+        row.get_by_text(then, exact=True).wait_for()
+    page.get_by_text(f"Undone: {ids[1]} 11.").wait_for()
+    assert page.locator("ul.rows a").all_inner_texts()[0].split()[0] == ids[1]
+
+
+def fail_one(page, ids):
+    """A run that failed, undone after a reload, and the list of keys."""
+    row = page.locator(".big-id")
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    row.get_by_text(ids[2], exact=True).wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("f")
+    page.get_by_label("Why it failed, if you know").wait_for()
+    page.keyboard.type("too cold")
+    page.keyboard.press("Enter")
+    page.get_by_text(f"Last: {ids[2]} failed: too cold").wait_for()
+    page.reload()  # what can be undone is in the store
+    page.keyboard.press("Escape")
+    page.keyboard.press("u")
+    page.get_by_text(f"Undone: {ids[2]} failed.").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    page.locator("#keys").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("#keys").wait_for(state="hidden")
+
+
 def test_the_keys_and_the_dialog_work_without_a_mouse(servers, browser, steel):
-    """Keyboard only, on a phone: a comma, a question, a row skipped, one taken back."""
+    """Keyboard only, on a phone: a comma, a typo, a row skipped with a reason, all undone."""
     server = servers.start(steel, worker="here")
     with weal.open_campaign("steel", steel, by="ann") as campaign:
         ids = campaign.ask(4)
         known = [one for one in ("A-30", "A-31", "A-32") if one not in ids]
         campaign.tell(known, [10.0, 11.0, 12.5][: len(known)])
+        begun = campaign.read_ledger().seq
     with visit(browser, server, viewport=PHONE) as page:
         page.goto(server["url"].split("?")[0] + "c/steel/bench")
-        assert page.locator(".big-id").inner_text() == ids[0]
-        page.keyboard.type("12,5")
-        page.get_by_text("will be saved as").wait_for()
-        assert "12.5" in page.locator("#as-saved").inner_text()
-        page.reload()  # a draft survives
-        assert page.locator("input.value").input_value() == "12,5"
-        page.keyboard.press("Enter")
-        page.locator(".big-id", has_text=ids[1]).wait_for()
-        page.keyboard.type("125000")
-        page.keyboard.press("Enter")
-        page.locator("[data-question]").wait_for()  # far from the labels so far: asks once
-        assert page.locator("input.value").input_value() == "125000"
-        page.locator("input.value").fill("11.5")
-        page.keyboard.press("Enter")
-        page.locator(".big-id", has_text=ids[2]).wait_for()
-        page.keyboard.press("u")
-        page.locator(".big-id", has_text=ids[1]).wait_for()
-        page.keyboard.type("11")
-        page.keyboard.press("Enter")
-        page.locator(".big-id", has_text=ids[2]).wait_for()
-        page.keyboard.press("s")
-        page.locator(".big-id", has_text=ids[3]).wait_for()
-        page.keyboard.press("?")
-        page.locator("#keys").wait_for()
-        page.keyboard.press("Escape")
-        page.locator("#keys").wait_for(state="hidden")
+        type_numbers(page, ids)
+        undo_two(page, ids)
+        fail_one(page, ids)
         width = page.evaluate("document.documentElement.scrollWidth")
         assert width <= PHONE["width"]
-    history = [
-        (one.kind, one.id, one.body.get("y")) for one in open_store(steel).read("steel")[-5:]
+    assert history(steel, begun) == [
+        ("told", ids[0], 12.5, None),
+        ("told", ids[1], 11.5, None),
+        ("withdrawn", ids[1], None, "undone"),
+        ("told", ids[1], 11.0, None),
+        ("skipped", ids[2], None, "no material"),
+        ("skipped", ids[2], None, "undone"),
+        ("withdrawn", ids[1], None, "undone"),
+        ("told", ids[2], 0.0, "too cold"),
+        ("withdrawn", ids[2], None, "undone"),
     ]
-    assert history == [
-        ("told", ids[0], 12.5),
-        ("told", ids[1], 11.5),
-        ("withdrawn", ids[1], None),
-        ("told", ids[1], 11.0),
-        ("skipped", ids[2], None),
-    ]
+
+
+def test_a_number_that_was_asked_about_is_kept_by_a_tap_on_yes(servers, browser, steel):
+    """Yes is for the number that was asked about, and not for one that was typed since."""
+    server = servers.start(steel)
+    with weal.open_campaign("steel", steel, by="ann") as campaign:
+        campaign.tell({f"A-{n}": 10.0 + n / 4 for n in range(30, 36)})
+    with visit(browser, server, viewport=PHONE) as page:
+        field = page.locator("input.value")
+        page.goto(server["url"].split("?")[0] + "c/steel/bench?id=A-1")
+        field.fill("5300")
+        page.keyboard.press("Enter")
+        page.locator("[data-question]", has_text="5300").wait_for()
+        field.fill("6400")
+        page.get_by_role("button", name="Yes, save 5300").click()
+        page.locator("[data-question]", has_text="6400").wait_for()
+        assert len(open_store(steel).read("steel")) == 8
+        page.get_by_role("button", name="Yes, save 6400").click()
+        page.get_by_text("Last saved: A-1 6400").wait_for()
+
+
+def test_labels_are_changed_where_they_are_seen(servers, browser, steel):
+    """Watch, Explore, the row's page and its history; two windows; a line that is lost."""
+    server = servers.start(steel, worker="here")
+    base = server["url"].split("/?")[0] + "/c/steel"
+    with weal.open_campaign("steel", steel, by="bob") as campaign:
+        table = {f"A-{k}": 10.0 + (k % 17 - 3.5) / 4 + (k % 5) / 8 for k in range(24)}
+        with pytest.warns(UserWarning, match="A-9: 66 is far"):
+            campaign.tell({**table, "A-9": 66.0})
+        campaign.skip("A-30", note="lost")
+        begun = campaign.read_ledger().seq
+    with visit(browser, server, viewport=DESKTOP) as page:
+        dialog = page.locator("#labels-dialog")
+        in_watch(page, dialog, base)
+        page.goto(f"{base}/explore")
+        page.get_by_role("link", name="Change A-4", exact=True).click()
+        dialog.get_by_role("button", name="It is right: confirm").click()
+        dialog.get_by_text("confirmed").first.wait_for()
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="hidden")
+        page.goto(f"{base}/row?id=A-30")
+        page.get_by_role("button", name="Bring it back").click()
+        page.get_by_role("button", name="Undo: A-30 brought back").wait_for()
+        page.keyboard.press("u")
+        page.get_by_text("Could not be measured: lost").wait_for()
+        two_windows(page, base)
+        page.goto(f"{base}/row?id=A-6")
+        page.locator(".lately").get_by_role("link", name="Change A-6").click()
+        dialog.get_by_role("button", name="Second measurement: keep both").click()
+        dialog.get_by_role("button", name=f"Undo: A-6 {table['A-6']:.7g}").wait_for()
+    assert [(kind, id_, y) for kind, id_, y, _ in history(steel, begun)] == [
+        ("corrected", "A-9", 11.5), ("withdrawn", "A-9", None), ("told", "A-9", 11.5),
+        ("told", "A-4", table["A-4"]), ("skipped", "A-30", None), ("skipped", "A-30", None),
+        ("corrected", "A-5", 10.25), ("told", "A-6", table["A-6"]),
+    ]  # fmt: skip
+
+
+def in_watch(page, dialog, base):
+    """A label to check is corrected; in the recent events it is withdrawn, and that undone."""
+    page.goto(f"{base}/watch")
+    check = page.locator("section", has=page.get_by_role("heading", name="Labels to check"))
+    check.get_by_role("link", name="Change A-9").first.click()
+    dialog.get_by_text("66").first.wait_for()
+    page.wait_for_function("() => document.activeElement.matches('#labels-dialog input.value')")
+    page.keyboard.type("660")  # the old number is selected
+    page.keyboard.press("Enter")
+    dialog.locator("[data-question]").wait_for()
+    assert selected(page) == "660"
+    page.keyboard.type("11.5")
+    page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Undo: A-9 corrected to 11.5").wait_for()
+    dialog.get_by_role("button", name="Close").click()
+    page.locator("li", has_text="A-9 corrected to 11.5").get_by_role(
+        "link", name="Change A-9"
+    ).click()
+    page.context.set_offline(True)
+    dialog.get_by_role("button", name="Withdraw").click()
+    page.locator("#lost:not([hidden])").wait_for(state="attached")
+    page.context.set_offline(False)  # the same button is sent again, and nothing else
+    dialog.get_by_role("button", name="Undo: A-9 withdrawn").click()
+    dialog.get_by_text("Undone: A-9 withdrawn.").wait_for()
+
+
+def two_windows(page, base):
+    """The second window says that the label has changed, shows it, and writes nothing."""
+    other = page.context.new_page()
+    for one in (page, other):
+        one.goto(f"{base}/row?id=A-5")
+        one.locator("summary", has_text="Change").click()
+    page.get_by_label("New value").fill("10.25")
+    page.get_by_role("button", name="Correct").click()
+    page.get_by_role("button", name="Undo: A-5 corrected to 10.25").wait_for()
+    other.get_by_label("New value").fill("11")
+    other.get_by_role("button", name="Correct").click()
+    other.get_by_text("A-5 has changed since: corrected to 10.25 (you).").wait_for()
+    assert other.get_by_label("New value").input_value() == "11"
+    assert other.locator("#labels .big-id").inner_text() == "10.25"
+    other.close()

@@ -58,7 +58,7 @@ def test_results_are_typed_and_undone_together(servers, browser, taught):
         page.get_by_text("will be saved as 61.5").wait_for()
         page.get_by_label("purity [%]").fill("95.2")
         page.get_by_label("yes", exact=True).check()
-        page.get_by_label("Note").fill("batch 7")
+        page.get_by_label("Note", exact=True).fill("batch 7")
         look(page, "bench")
         page.get_by_role("button", name="Save Enter").click()
         if page.get_by_role("button", name="Yes, save").is_visible():
@@ -67,7 +67,8 @@ def test_results_are_typed_and_undone_together(servers, browser, taught):
         assert labels(taught, "R-30") == {
             "yield": ["61.5"], "purity": ["95.2"], "crystallised": ["yes"]
         }  # fmt: skip
-        page.get_by_role("button", name="Undo").click()
+        said = "Undo: R-30 yield 61.5, purity 95.2, crystallised yes"
+        page.get_by_role("button", name=said).click()
         page.locator(".big-id", has_text="R-30").wait_for()
         assert labels(taught, "R-30") == {}
 
@@ -79,7 +80,7 @@ def test_results_are_doubted_one_may_come_later_and_failures_are_kept(servers, b
         page.goto(f"{base}/bench?id=R-31")
         page.get_by_label("yield [%]").fill("999999")  # a slip
         page.get_by_role("button", name="Save Enter").click()
-        page.get_by_text("Save it anyway?").wait_for()
+        page.locator("[data-question]").wait_for()
         assert labels(taught, "R-31") == {}
         look(page, "doubt")
         page.get_by_label("yield [%]").fill("64")
@@ -95,9 +96,10 @@ def test_results_are_doubted_one_may_come_later_and_failures_are_kept(servers, b
         page.goto(f"{base}/bench?id=R-31")
         page.get_by_text("saved: 64").wait_for()
         page.goto(f"{base}/bench?id=R-33")
-        page.get_by_label("Note").fill("stirrer stopped")
-        page.get_by_role("button", name="The run failed").click()
-        page.get_by_text("Last saved: R-33").wait_for()
+        page.locator("summary", has_text="The run failed").click()
+        page.get_by_label("Why it failed, if you know").fill("stirrer stopped")
+        page.get_by_role("button", name="Save as failed").click()
+        page.get_by_text("Last: R-33 failed: stirrer stopped").wait_for()
         assert labels(taught, "R-33") == {"worked": ["no"]}
         page.goto(f"{base}/row?id=R-33")
         page.get_by_text("stirrer stopped").first.wait_for()

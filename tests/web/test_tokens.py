@@ -18,7 +18,8 @@ POSTS = {  # what each form needs
     "tell": ("tell", {"id": "A-1", "value": "3", "key": "k1"}),
     "results": ("tell", {"id": "A-1", "key": "k2"}),
     "failed": ("tell", {"id": "A-1", "key": "k3"}),
-    "back": ("tell", {"id": "A-1", "event": "2"}),
+    "row/label": ("tell", {"id": "A-1", "event": "2", "seen": "2", "key": "k4", "what": "confirm"}),
+    "row/unskip": ("skip", {"id": "A-1", "seen": "2", "key": "k5"}),
     "sheet": ("tell", {}),
     "keep": ("tell", {"file": "0" * 32}),
     "skip": ("skip", {"id": "A-1"}),
@@ -31,7 +32,8 @@ POSTS = {  # what each form needs
     "add": ("manage", {}),
     "add/table": ("manage", {"file": "0" * 32}),
 }
-SEEN = ("", "watch", "bench", "explore", "settings", "row?id=A-1", "cells?id=A-1", "print",
+SEEN = ("", "watch", "bench", "explore", "settings", "row?id=A-1", "row/labels?id=A-1",
+        "cells?id=A-1", "print",
         "export?what=labels&ending=csv", "worksheet?ending=csv", "effects", "standing", "news",
         f"file?key={'0' * 32}", "typed?id=A-1&value=3")  # fmt: skip
 

@@ -23,6 +23,7 @@ FAILED = frozenset(
 )
 RUN_FAILED = frozenset({"failed", "fail"})  # words of a run that failed; the others teach nothing
 _FAILED_BECAUSE = re.compile(r"(?i)(failed|fail)\s*[-:;,(\u2013\u2014]+\s*(\S.*)")
+BOUND_WORDS = "a bound, not learned from"  # in the note of a row that has one
 _BOUND = re.compile(r"[<>\u2264\u2265]=?\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*[^\s\d]{0,9}")
 RESULT_NUMBERS: tuple[str, ...] = ("value", "noise")  # roles of columns of numbers
 
@@ -98,7 +99,7 @@ def join_results(results: Sequence[Result]) -> list[Result]:
             "result that is pass or fail"
         )
         return [failed[0]._replace(failure=None, error=words)]
-    bounds = [f"{one.quantity} {one.failure}: a bound, not learned from" for one in results
+    bounds = [f"{one.quantity} {one.failure}: {BOUND_WORDS}" for one in results
               if one.is_bound]  # fmt: skip
     if labels and bounds:
         note = "; ".join(filter(None, [labels[0].note, *bounds]))
@@ -140,5 +141,5 @@ def read_failure(typed: str, note: str | None) -> tuple[str | None, str | None]:
     if found:
         return found[1], "; ".join(filter(None, [found[2].rstrip(") "), note]))
     if _BOUND.fullmatch(typed):
-        return typed, "; ".join(filter(None, ["a bound, not learned from", note]))
+        return typed, "; ".join(filter(None, [BOUND_WORDS, note]))
     return None, note

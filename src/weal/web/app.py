@@ -42,6 +42,7 @@ from weal.web.pages import (
     effects,
     explore,
     help,
+    label_actions,
     labelling,
     options,
     pictures,
@@ -151,8 +152,8 @@ def ago(time: datetime, now: datetime) -> str:
 
 
 PAGES = (
-    campaigns, session, tokens, help, labelling, print_sheet, watch, explore, effects, pictures,
-    options, progress,
+    campaigns, session, tokens, help, labelling, print_sheet, watch, explore,
+    label_actions, effects, pictures, options, progress,
 )  # fmt: skip
 STATIC = Path(__file__).with_name("static")
 _HTML_PAGE: dict[str, object] = {"text/html": {}}

@@ -4,7 +4,7 @@
     ServerManage    the same for a form that creates a campaign
     CampaignRead    a request on one campaign: also ledger, rows, results     (CampaignRequest)
     CampaignAsk     the same for a form that asks for rows; so CampaignTell, CampaignSkip and
-                    CampaignManage
+                    CampaignManage; CampaignTellOrSkip for an undo
 
 Of a form the token is checked, the person has a name, and the actor has the permission.
 
@@ -278,6 +278,14 @@ class CampaignRequest(RequestContext):
         """The events of one row, the newest first."""
         return [one for one in self.events(self.ledger.seq) if one.id == id_]
 
+    def is_current(self, event: Event) -> bool:
+        """Whether the label, the failure or the skip of an event still counts."""
+        name = str(event.id)
+        if event.kind == "skipped":
+            return bool(event.body["on"]) and name in self.ledger.skipped
+        labels = self.ledger.labels_of(name).values() if event.id else ()
+        return any(told.seq == event.seq for several in labels for told in several)
+
     def campaign(self) -> Campaign:
         """The campaign, to write to in the name of this person."""
         log = self.server.ledgers.log(self.name)
@@ -387,8 +395,15 @@ def _campaign_write(permission: str) -> Callable[..., CampaignRequest]:
     return check
 
 
+def _campaign_tell_or_skip(context: CampaignRead, _: FormToken) -> CampaignRequest:
+    require(context.request, "skip" if context.may("skip") else "tell", context.name)
+    _require_name(context)
+    return context
+
+
 ServerManage = Annotated[RequestContext, Depends(_server_manage)]
 CampaignAsk = Annotated[CampaignRequest, Depends(_campaign_write("ask"))]
 CampaignTell = Annotated[CampaignRequest, Depends(_campaign_write("tell"))]
 CampaignSkip = Annotated[CampaignRequest, Depends(_campaign_write("skip"))]
 CampaignManage = Annotated[CampaignRequest, Depends(_campaign_write("manage"))]
+CampaignTellOrSkip = Annotated[CampaignRequest, Depends(_campaign_tell_or_skip)]

@@ -17,6 +17,7 @@ from weal.web import candidate_search
 from weal.web.candidate_search import PREDICTION_COLUMNS, CandidatePage, CandidateQuery
 from weal.web.job_context import Arguments
 from weal.web.pages.quantity_view import job_key
+from weal.web.pages.row_labels import row_labels, undo_offer
 from weal.web.pages.watch import event_text
 from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest
 
@@ -118,17 +119,24 @@ def _columns(context: CampaignRequest) -> dict[str, object]:
 def row(context: CampaignRead, id: Id, work: Text = "") -> Response:
     """The page of a row: inputs, prediction, labels, events."""
     context.job_result(work, "take", name=context.name)  # raises the error of a failed ask
-    events = context.row_events(id)
-    known, ledger = candidate_search.read_row(context.candidates_file(), id), context.ledger
-    if known is None and not events and not context.campaign().existing_ids([id]):
-        raise HTTPException(404, f"No candidate has the id {id!r}.")
-    cells = known["cells"] if known else context.rows([id]).get(id)
+    return row_page(context, id)
+
+
+def row_page(
+    context: CampaignRequest, id_: str, code: int = 200, /, answer: object = None
+) -> Response:
+    """The page of a row; `answer`: what is said on a form that was not saved."""
+    events = context.row_events(id_)
+    known, ledger = candidate_search.read_row(context.candidates_file(), id_), context.ledger
+    if known is None and not events and not context.campaign().existing_ids([id_]):
+        raise HTTPException(404, f"No candidate has the id {id_!r}.")
+    cells = known["cells"] if known else context.rows([id_]).get(id_)
     return context.page(
-        "explore/row.html", id=id, known=known, cells=cells, failure=context.job_failure("explore"),
-        labels=context.measured.labels.get(id, ()),
-        lease=ledger.leases.get(id), note=ledger.skipped.get(id), skipped=id in ledger.skipped,
+        "explore/row.html", code, id=id_, known=known, cells=cells,
+        failure=context.job_failure("explore"), state=row_labels(context, id_),
+        lease=ledger.leases.get(id_), undo=undo_offer(context), answer=answer,
         events=[(one, event_text(one, context)) for one in events],
-        others=_other_quantities(context, id), failures=context.ledger.failures.labels.get(id, ()),
+        others=_other_quantities(context, id_),
     )  # fmt: skip
 
 

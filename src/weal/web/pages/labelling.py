@@ -5,8 +5,9 @@ field, or a button for each word. Empty fields are told later. A run that failed
 note as its reason; as an accident it teaches nothing.
 
 A form carries a key, so that a form sent again after a lost connection or a server crash writes
-nothing twice; a form sent again with other content is refused and shown with a new key. Undoing a
-label names its event.
+nothing twice; a form sent again with other content is refused and shown with a new key. An
+implausible value is asked about: the answer counts for this very value, and not for one that was
+typed since. `label_actions` changes labels that are there, and undoes what was done.
 
 A worksheet is printed or downloaded, filled in and uploaded. Every line is shown before anything is
 saved; then all lines are saved, or none. Its content is its key, so that the same worksheet twice
@@ -20,7 +21,8 @@ from fastapi import APIRouter, Depends, Form, Query, Response, UploadFile
 
 from weal.campaign.label_input import entry
 from weal.campaign.plausibility import judge_in_ledger
-from weal.campaign.row_rules import fail_rows
+from weal.campaign.row_rules import fail_rows, skip_rows
+from weal.campaign.undo import PAGE_KEY_PREFIX
 from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
 from weal.learner.batch_options import BatchOptionsBody
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
@@ -37,23 +39,23 @@ from weal.web.pages.campaigns import (
     store_upload,
 )
 from weal.web.pages.row_form import (
-    LABEL_KEY_PREFIX,
+    fields_digest,
     find_doubts,
     has_label,
-    last_saved,
     predicted_text,
     prediction_when_asked,
     read_results,
     result_fields,
     typed_results,
-    withdraw_form,
     works_text,
 )
+from weal.web.pages.row_labels import row_labels, undo_offer
 from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest, CampaignSkip, CampaignTell
 from weal.web.server_folder import new_file
 
 router = APIRouter()
 MAX_ASK_ROWS = 500
+SKIP_REASONS = ("sample broken", "no material", "instrument down")
 _AGAIN = "Check the row, and save again if it is right."  # the form has a new key then
 
 Id = Annotated[str, Form(min_length=1, max_length=MAX_ID)]
@@ -75,51 +77,63 @@ def bench(
     context.job_result(work, "ask", name=context.name)  # raises the error of a failed ask
     if id and not context.campaign().existing_ids([id]):
         raise UnknownId(f"no candidate has the id {id!r}")
-    return _bench(context, id)
+    return bench_page(context, id)
 
 
 @router.post("/c/{name}/tell")
 def tell(
     context: CampaignTell, id: Id, value: Value, key: Key,
-    note: Note = "", again: Yes = False, sure: Yes = False,
+    note: Note = "", again: Yes = False, sure: Yes = False, asked: Value = "",
 ) -> Response:  # fmt: skip
-    """Save a label once, however often the form is sent."""
+    """Save a label once, however often the form is sent; `asked`: the value that is `sure`."""
     typed = {"value": value, "note": note, "again": again}
     if bound := bound_note(value, note.strip() or None):
-        return skip(context, id, bound, key)
+        return _skip(context, id, bound, key)
     try:
         quantity = context.measured.quantity
         y = quantity.read(value, decimal_comma=True)
         label = entry(quantity, id, y, None, note.strip() or None)
     except ValueError as error:
-        return _bench(context, id, 422, wrong=str(error), typed=typed)
-    implausible = None if sure else judge_in_ledger(context.ledger, label)
+        return bench_page(context, id, 422, wrong=str(error), typed=typed)
+    is_sure = sure and asked in ("", value)
+    implausible = None if is_sure else judge_in_ledger(context.ledger, label)
     if implausible and not has_label(context.measured, id, y):
-        return _bench(context, id, question=f"{implausible}.", typed=typed, key=key)
+        return bench_page(context, id, question=f"{implausible}.", typed=typed, key=key)
     try:
-        kept = context.campaign().tell_entries(
-            [label], repeat=again, key=f"{LABEL_KEY_PREFIX}{key}"
-        )
+        kept = context.campaign().tell_entries([label], repeat=again, key=_key(key))
     except ReusedKey as error:
-        return _bench(context, id, 409, wrong=_sent_before(error), typed=typed)
+        return bench_page(context, id, 409, wrong=_sent_before(error), typed=typed)
+    except AlreadyLabelled:
+        words = f"{_has_label(context, id)} {value} was not saved."
+        return bench_page(context, id, 409, wrong=words, labelled=value, typed=typed)
     if kept.superseded:  # a form from before the label was undone
         words = (
             f"{value} was not saved: this form saved it before, and the label has changed since."
         )
-        return _bench(context, id, 409, wrong=f"{words} {_AGAIN}", typed=typed)
+        return bench_page(context, id, 409, wrong=f"{words} {_AGAIN}", typed=typed)
     return _next(context)
 
 
 @router.post("/c/{name}/skip")
-def skip(context: CampaignSkip, id: Id, note: Note = "", key: FormKey = "") -> Response:
-    """Skip a row that could not be measured, once for each form."""
+def skip(
+    context: CampaignSkip, id: Id, note: Note = "", key: FormKey = "",
+    reason: Annotated[str, Form(max_length=100)] = "",
+) -> Response:  # fmt: skip
+    """Skip a row that could not be measured, once for each form, with a reason and a note."""
+    return _skip(context, id, ": ".join(filter(None, [reason.strip(), note.strip()])), key)
+
+
+def _skip(context: CampaignRequest, id_: str, note: str, key: str) -> Response:
+    typed = {"value": "", "note": note, "again": False}
     try:
-        own = f"{LABEL_KEY_PREFIX}{key}" if key else None
-        context.campaign().skip(id, note=note.strip() or None, key=own)
+        own = _key(key) if key else None
+        since = skip_rows(context.campaign(), [id_], True, context.who, note or None, own)
     except ReusedKey as error:
-        typed = {"value": "", "note": note, "again": False}
-        return _bench(context, id, 409, wrong=_sent_before(error), typed=typed)
-    return _next(context)
+        return bench_page(context, id_, 409, wrong=_sent_before(error), typed=typed)
+    except AlreadyLabelled:
+        words = f"{_has_label(context, id_)} There is nothing to skip."
+        return bench_page(context, id_, 409, wrong=words, typed=typed)
+    return _says_changed(context, id_) if since else _next(context)
 
 
 @router.post("/c/{name}/failed")
@@ -127,56 +141,71 @@ def failed(
     context: CampaignTell, id: Id, key: Key, note: Note = "", accident: Yes = False
 ) -> Response:
     """Save that the run of a row failed, once for each form; the note is the reason."""
-    own, reason = f"{LABEL_KEY_PREFIX}{key}", note.strip() or None
-    typed = {"value": "", "note": note, "again": False}
+    reason, typed = note.strip() or None, {"value": "", "note": note, "again": False}
     try:
-        fail_rows(context.campaign(), [id], context.who, reason, accident, False, own)
+        fail_rows(context.campaign(), [id], context.who, reason, accident, False, _key(key))
     except ReusedKey as error:
-        return _bench(context, id, 409, wrong=_sent_before(error), typed=typed)
-    except AlreadyLabelled as error:
-        return _bench(context, id, 409, wrong=str(error), typed=typed)
-    return _next(context)
+        return bench_page(context, id, 409, wrong=_sent_before(error), typed=typed)
+    except AlreadyLabelled:
+        words = f"{_has_label(context, id)} So its run worked: change the label if it failed."
+        return bench_page(context, id, 409, wrong=words, typed=typed)
+    now = CampaignRequest(context.request, context.name).ledger
+    is_saved = id in now.failures.labels or id in now.skipped
+    return _next(context) if is_saved else _says_changed(context, id)
+
+
+def _says_changed(context: CampaignRequest, id_: str) -> Response:
+    """The answer to a form that was saved before, and whose row has changed since."""
+    fresh = CampaignRequest(context.request, context.name)
+    words = "Nothing was saved: this form was saved before, and the row has changed since."
+    return bench_page(fresh, id_, 409, wrong=f"{words} {_AGAIN}")
+
+
+def _has_label(context: CampaignRequest, id_: str) -> str:
+    """The labels that a row has, in a sentence."""
+    fresh = CampaignRequest(context.request, context.name)
+    labels = row_labels(fresh, id_).labels
+    several = bool(fresh.quantity_names)
+    each = [f"{one.title} {one.text}" if several else one.text for one in labels]
+    return f"{id_} is saved as {', '.join(each)} already."
+
+
+def _key(key: str) -> str:
+    return f"{PAGE_KEY_PREFIX}{key}"
 
 
 @router.post("/c/{name}/results")
 def results(
     context: CampaignTell, fields: Annotated[dict[str, str], Depends(typed_results)], id: Id,
-    key: Key, note: Note = "", again: Yes = False, sure: Yes = False,
+    key: Key, note: Note = "", again: Yes = False, sure: Yes = False, asked: Value = "",
 ) -> Response:  # fmt: skip
-    """Save the results of a row, all or none, once however often the form is sent."""
+    """Save the results of a row, all or none, once; `asked`: a digest of what is `sure`."""
     first = fields.get("q0", "")  # the only field of a campaign with one number
     typed: dict[str, object] = {"value": first, "note": note, "again": again, "fields": fields}
     labels, wrong = read_results(context, id, fields, note.strip() or None)
     if wrong or not labels:
         said = wrong or {"": "Fill in at least one result, or choose that the run failed."}
-        return _bench(context, id, 422, wrong_fields=said, typed=typed)
-    doubts = [] if sure else find_doubts(context, labels)
+        return bench_page(context, id, 422, wrong_fields=said, typed=typed)
+    digest = fields_digest(fields)
+    doubts = [] if sure and asked in ("", digest) else find_doubts(context, labels)
     if doubts:
-        return _bench(context, id, questions=doubts, typed=typed, key=key)
+        return bench_page(context, id, questions=doubts, typed=typed, key=key, asked=digest)
     try:
-        kept = context.campaign().tell_entries(labels, repeat=again, key=f"{LABEL_KEY_PREFIX}{key}")
+        kept = context.campaign().tell_entries(labels, repeat=again, key=_key(key))
     except ReusedKey as error:
-        return _bench(context, id, 409, wrong_fields={"": _sent_before(error)}, typed=typed)
-    except AlreadyLabelled as error:
-        return _bench(context, id, 409, wrong_fields={"": str(error)}, typed=typed)
+        return bench_page(context, id, 409, wrong_fields={"": _sent_before(error)}, typed=typed)
+    except AlreadyLabelled:
+        words = f"{_has_label(context, id)} Nothing was saved: keep both, or change the label."
+        return bench_page(context, id, 409, wrong_fields={"": words}, typed=typed)
     if kept.superseded:
         words = "Nothing was saved: this form saved it before, and a label has changed since."
-        return _bench(context, id, 409, wrong_fields={"": f"{words} {_AGAIN}"}, typed=typed)
+        return bench_page(context, id, 409, wrong_fields={"": f"{words} {_AGAIN}"}, typed=typed)
     return _next(context)
 
 
 def _sent_before(error: ReusedKey) -> str:
     """The error text for a form that was sent before with other content."""
     return f"This form has saved {error.used} before; {error.wanted} was not saved. {_AGAIN}"
-
-
-@router.post("/c/{name}/back")
-def take_back(
-    context: CampaignTell, id: Id, event: Annotated[int, Form(ge=1, le=2**53)]
-) -> Response:
-    """Undo the label of this event, and show its row again."""
-    withdraw_form(context, id, event)
-    return _next(context, id)
 
 
 @router.post("/c/{name}/ask")
@@ -253,7 +282,9 @@ def why(context: CampaignRead, id: Annotated[str, Query(max_length=MAX_ID)] = ""
     return context.page("bench/why.html", **_reason(context, id))
 
 
-def _bench(context: CampaignRequest, focus: str, code: int = 200, /, **more: object) -> Response:
+def bench_page(
+    context: CampaignRequest, focus: str, code: int = 200, /, **more: object
+) -> Response:
     """The page with this row in focus, or else the first of this person."""
     leases = context.ledger.open_leases(context.now)
     mine = [lease for lease in leases if lease.who == context.who]
@@ -270,7 +301,13 @@ def _bench(context: CampaignRequest, focus: str, code: int = 200, /, **more: obj
         "works": works_text(context, focus) if focus else "",
         "predicted": {lease.id: predicted_text(context, lease.body) for lease in mine},
         "is_repeat": focus in context.ledger.open_repeats(context.now),
-        "last": last_saved(context),
+        "undo": undo_offer(context),
+        "said": "",
+        "good": False,
+        "labelled": "",  # a value that was not saved, because the row has a label
+        "state": row_labels(context, focus) if focus else None,
+        "reasons": SKIP_REASONS,
+        "asked": "",
         "columns": [one["name"] for one in context.ledger.plan["columns"]],
         "question": None,
         "wrong": None,
@@ -295,7 +332,7 @@ def _next(context: CampaignRequest, focus: str = "") -> Response:
     """The page after a write."""
     fresh = CampaignRequest(context.request, context.name)
     if context.is_part:
-        return _bench(fresh, focus)
+        return bench_page(fresh, focus)
     return context.redirect(
         context.url("bench") + (f"?id={quote(focus, safe='')}" if focus else "")
     )

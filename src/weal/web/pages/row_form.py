@@ -1,28 +1,27 @@
-"""The form of a row on the page Bench: its fields, what was typed, and what was saved last.
+"""The form of a row on the page Bench: its fields, and what was typed.
 
 A form has the fields q0, q1, ... of the quantities in their order. The labels of one form are the
-events of one call (`campaign.idempotency`), and are undone together.
+events of one call (`campaign.idempotency`), and are undone together (`campaign.undo`).
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from fastapi import Request
 
-from weal.campaign.events import AskedBody, LedgerLabel
+from weal.campaign.events import AskedBody
 from weal.campaign.ledger import QuantityLedger
 from weal.campaign.plausibility import expected_in_event, judge_in_ledger
 from weal.campaign.prediction_text import NOT_KNOWN, prediction_of_quantity, prediction_text
-from weal.campaign.row_rules import decide_undo
 from weal.campaign.rules import LabelInput
 from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import ExpectedLabel
-from weal.store.events import Event, check_id
+from weal.store.events import canonical_json, check_id
 from weal.text import probability
 from weal.web.request import CampaignRequest
 
-LABEL_KEY_PREFIX = "bench-"  # of keys of labels typed on this page, which it can undo
 MAX_VALUE_LETTERS = 400
 FIELD_NAME = re.compile("q[0-9]{1,4}")
 
@@ -32,6 +31,11 @@ async def typed_results(request: Request) -> dict[str, str]:
     form = await request.form()
     found = ((name, one) for name, one in form.items() if FIELD_NAME.fullmatch(name))
     return {name: one[:MAX_VALUE_LETTERS] for name, one in found if isinstance(one, str)}
+
+
+def fields_digest(fields: Mapping[str, str]) -> str:
+    """A digest of what was typed, by which the answer to a question names it."""
+    return blake2b(canonical_json(dict(fields)).encode(), digest_size=8).hexdigest()
 
 
 def read_results(
@@ -134,60 +138,3 @@ def works_text(context: CampaignRequest, id_: str) -> str:
 def has_label(own: QuantityLedger, id_: str, y: float) -> bool:
     """Whether the row has this very label."""
     return any(told.y == y for told in own.labels.get(id_, ()))
-
-
-@dataclass(frozen=True, slots=True)
-class SavedForm:
-    """The labels of the last form that a person sent, as far as they still count."""
-
-    id: str
-    text: str
-    seq: int  # of its first event
-
-
-def last_saved(context: CampaignRequest) -> SavedForm | None:
-    """The last labels that this person typed, if some still count."""
-    for event in context.events(200):
-        if event.kind == "skipped":
-            continue
-        if event.who == context.who and (event.key or "").startswith(LABEL_KEY_PREFIX):
-            told = _labels_of_form(context, event)
-            text = ", ".join(_saved_text(context, *one) for one in told)
-            return SavedForm(str(event.id), text, event.seq) if told else None
-    return None
-
-
-def _labels_of_form(context: CampaignRequest, event: Event) -> list[tuple[str, LedgerLabel]]:
-    """The labels of a form that still count, by quantity; `event` is its first one."""
-    seqs = form_events(event)
-    labels = context.ledger.labels_of(str(event.id)).items()
-    return [(name, told) for name, several in labels for told in several if told.seq in seqs]
-
-
-def form_events(event: Event) -> range:
-    """The numbers of the events of a form, whose first event this is."""
-    written = event.body.get("call", {}).get("events", 1)
-    return range(event.seq, event.seq + int(written))
-
-
-def _saved_text(context: CampaignRequest, quantity: str, told: LedgerLabel) -> str:
-    if quantity == WORKED and quantity not in context.ledger.quantities:
-        return "failed"
-    shown = context.ledger.quantity(quantity).quantity.format(told.y, 8)
-    return f"{quantity} {shown}" if context.quantity_names else shown
-
-
-def withdraw_form(context: CampaignRequest, id_: str, seq: int) -> None:
-    """Withdraw the labels of the form with that event, as far as they still count."""
-    store, note = context.server.store, "taken back at the bench"
-    first = next(iter(store.events_between(context.name, seq, seq)), None)
-    if first is None:
-        return
-    store.transact(
-        context.name,
-        lambda tx: [
-            draft
-            for one in form_events(first)
-            for draft in decide_undo(tx, id_, one, context.who, note)
-        ],
-    )

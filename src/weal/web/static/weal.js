@@ -19,10 +19,12 @@
   // A form that the line or the server lost is sent again: its key keeps it from being kept twice.
   const lost = document.getElementById("lost");
   let tries = 0;
+  const pressed = new WeakMap(); // form: the button that sent it, which is sent again with it
+  document.addEventListener("submit", (event) => pressed.set(event.target, event.submitter), true);
   const later = (form, pause) => {
     lost.hidden = false;
     tries += 1;
-    setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, Math.max(pause || 0, Math.min(500 * tries, 3000)));
+    setTimeout(() => { if (form.isConnected) form.requestSubmit(pressed.get(form) || undefined); }, Math.max(pause || 0, Math.min(500 * tries, 3000)));
   };
   const again = (event) => {
     const element = event.detail.elt;
@@ -66,25 +68,35 @@
   });
 
   // Where to type next. Whoever types already, before this script came, goes on: selected digits would be lost.
-  const settle = () => {
+  const typing = (element) => element.matches("input:not([type=radio], [type=checkbox]), textarea, select");
+  const settle = (within) => {
     recall();
-    const field = document.querySelector("[data-focus]");
-    if (!field || document.querySelector("dialog[open]") || (document.activeElement || body).matches("input, textarea, select")) return;
+    const field = (within || document).querySelector("[data-focus]");
+    if (!field || (!within && document.querySelector("dialog[open]")) || typing(document.activeElement || body)) return;
     field.focus();
     if (field.select) field.select();
   };
-  body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target.id === "bench") settle(); });
+  // Labels of a row come into their dialog; once they have changed, the page below is loaded anew.
+  const labels = document.getElementById("labels-dialog");
+  if (labels) labels.addEventListener("close", () => { if (labels.querySelector("[data-changed]")) location.reload(); });
+  body.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.target.id === "bench") settle();
+    if (event.detail.target === labels && !labels.open) labels.showModal();
+    if (event.detail.target.matches("[data-panel], #labels-dialog")) settle(labels && labels.open ? labels : document.querySelector("[data-panel]"));
+  });
 
-  // Keys: an element with data-key is clicked; letters that no number has work in a number's field too.
-  const typing = (element) => element.matches("input, textarea, select") && !element.matches("[data-number]");
+  // Keys: an element with data-key is clicked. In a field letters are letters, and a key needs Alt.
+  const letter = (event) => (/^[a-z]$/i.test(event.key) || !event.code.startsWith("Key") ? event.key : event.code.slice(3)).toLowerCase();
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.repeat || document.querySelector("dialog[open]")) return;
+    if (typing(event.target) && !event.altKey) { if (event.key === "Escape") event.target.blur(); return; }
     if (event.key === "?") { const keys = document.getElementById("keys"); if (keys) { event.preventDefault(); keys.showModal(); } return; }
-    if (document.querySelector("dialog[open]")) return;
-    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    const target = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    const target = document.querySelector(`[data-key="${CSS.escape(letter(event))}"]`);
     if (target) { event.preventDefault(); target.click(); }
   });
+  document.addEventListener("toggle", (event) => {
+    if (event.target.matches("details[data-reasons][open]")) event.target.querySelector("button, input:not([type=hidden])").focus();
+  }, true);
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-opens]");
     if (opener) document.getElementById(opener.dataset.opens).showModal();
@@ -126,5 +138,5 @@
     event.preventDefault();
     location.replace(next);
   });
-  document.addEventListener("DOMContentLoaded", settle); // when htmx listens, and not before
+  document.addEventListener("DOMContentLoaded", () => settle()); // when htmx listens, and not before
 })();
