@@ -190,6 +190,13 @@ def selected(page):
     )
 
 
+def press_enter(page):
+    """Press Enter, and wait for the question that is asked anew."""
+    page.evaluate("() => document.querySelector('.card.focus').setAttribute('data-old', '')")
+    page.keyboard.press("Enter")
+    page.locator(".card.focus:not([data-old]) [data-question]").wait_for()
+
+
 def type_numbers(page, ids):
     """A comma, a reload, letters in the field of the number, a typo."""
     field, row = page.locator("input.value"), page.locator(".big-id")
@@ -207,9 +214,8 @@ def type_numbers(page, ids):
     assert not page.locator("details[open]").count()
     field.fill("125000")
     for _ in range(3):  # far from the labels so far: Enter alone never keeps it
-        page.keyboard.press("Enter")
-        page.locator("[data-question]").wait_for()
-        page.wait_for_function("() => document.activeElement.matches('input.value')")
+        press_enter(page)
+        assert page.evaluate("() => document.activeElement.matches('input.value')")
         assert selected(page) == "125000"
     page.keyboard.type("11.5")  # in the place of what is selected
     page.keyboard.press("Enter")
