@@ -5,9 +5,10 @@ import string
 
 import pytest
 
-from weal.tables.plan import make_plan
+from weal.tables.plan import encode, make_plan
 from weal.tables.similar_levels import _is_typo, similar_levels
 from weal.tables.table import table_of
+from weal.tables.table_options import TableOptions
 
 
 def said(*levels):
@@ -57,3 +58,27 @@ def test_is_typo_is_what_trying_all_of_them_says():
         for other in map("".join, itertools.product(letters, repeat=length)):
             if other != word:
                 assert _is_typo(word, other) == (other in tried) == _is_typo(other, word), other
+
+
+@pytest.mark.parametrize("same", ["T.H.F.", "t h f", "T-H-F", "thf."])
+def test_marks_between_letters_are_asked_about(same):
+    assert len(said(("THF", 8), (same, 2), ("water", 4))) == 1
+
+
+@pytest.mark.parametrize(
+    "two", [("1.5 %", "15 %"), ("C-4", "C4"), ("grade 1", "grade-11"), (".", "-")]
+)
+def test_marks_beside_digits_are_no_spelling(two):
+    assert said((two[0], 8), (two[1], 2), ("water", 4)) == []
+
+
+def test_a_level_may_be_a_spelling_of_another_spelling():
+    cells = ["THF"] * 4 + ["thf"] * 2 + ["T.H.F."] + ["water"] * 3
+    table = table_of({"id": [f"r{n}" for n in range(len(cells))], "x": cells})
+    chain = {"x": {"T.H.F.": "thf", "thf": "THF"}}
+    [column] = make_plan(table, TableOptions("id", same=chain)).columns
+    assert column.levels == ("THF", "water")
+    assert encode(make_plan(table, TableOptions("id", same=chain)), table)[:, 0].sum() == 7
+    circle = {"x": {"THF": "thf", "thf": "THF"}}
+    with pytest.raises(ValueError, match="leave one of them as it is"):
+        make_plan(table, TableOptions("id", same=circle))

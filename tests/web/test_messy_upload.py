@@ -13,7 +13,7 @@ from web.test_request_sizes import shown, upload
 from web.visiting import Visitor, plain
 
 BY_NAME = {case.mess: case for case in CASES}
-BUTTON = re.compile(r'<button formnovalidate name="option" value="([^"]*)"')
+BUTTON = re.compile(r'<button formnovalidate name="(option|merge)" value="([^"]*)"')
 
 
 @pytest.fixture
@@ -30,8 +30,8 @@ def plan_page(ann, case, tmp_path):
 
 
 def press(ann, fields, page, which, **more):
-    options = [unescape(one) for one in BUTTON.findall(page.text)]
-    return {**fields, "option": [options[which]], **more}
+    name, value = BUTTON.findall(page.text)[which]
+    return {**fields, name: [unescape(value)], **more}
 
 
 @pytest.mark.parametrize("mess", ["one_comma_two_readings", "mostly_numbers", "flagged_label"])

@@ -39,6 +39,8 @@ from weal.tables.table_error import Remedy, TableError
 from weal.tables.table_options import TableOptions, check_features
 
 PLAN_VERSION = 1
+# The type that makes an input of a column that was dropped, by the reason.
+WAYS_IN = {"free text": "category", "id-like": "category", "row counter": "number"}
 _PLURALS = {
     "number": "numbers",
     "flag": "flags",
@@ -214,12 +216,16 @@ def _result_column(name: str, target: str) -> PlanColumn:
 
 def _ways_in(plan: TablePlan) -> list[Remedy]:
     """Options that make inputs of the dropped columns."""
-    kinds = {"free text": "category", "id-like": "category", "row counter": "number"}
-    return [
-        Remedy("type", f"{one.name}={kinds[one.why]}", f"makes an input of {one.name}")
-        for one in plan.columns
-        if one.why in kinds
-    ][:3]
+    return [way for one in plan.columns if one.why in WAYS_IN and (way := way_in(one))][:3]
+
+
+def way_in(column: PlanColumn) -> Remedy | None:
+    """The option that makes an input of a dropped column; None: there is none."""
+    effect = f"makes an input of {column.name}"
+    if column.why == "result":
+        return Remedy("also-input", column.name, effect)
+    kind = WAYS_IN.get(column.why or "")
+    return None if kind is None else Remedy("type", f"{column.name}={kind}", effect)
 
 
 def encode(plan: TablePlan, table: Table, ids: Sequence[str] | None = None) -> Matrix:  # (N, d)

@@ -178,6 +178,7 @@ def _plan_category(name: str, cells: list[Cell], same: Mapping[str, str]) -> Pla
             f"column {name!r} has no value {wrong[0]!r} to replace; write one of {some} before the "
             "= of --same"
         )
+    same = _resolved(name, same)
     levels = tuple(sorted({same.get(one, one) for one in there}))
     if len(levels) > MAX_DECLARED_LEVELS:
         raise TableError(
@@ -187,6 +188,27 @@ def _plan_category(name: str, cells: list[Cell], same: Mapping[str, str]) -> Pla
         )
     pairs = tuple(sorted(same.items()))
     return PlanColumn(name, "category", len(written) < len(cells), levels=levels, same=pairs)
+
+
+def _resolved(name: str, same: Mapping[str, str]) -> dict[str, str]:
+    """The level of each other spelling, where a level may be a spelling of another one.
+
+    >>> _resolved("x", {"a": "b", "b": "c"})
+    {'a': 'c', 'b': 'c'}
+    """
+    found = {}
+    for spelling in same:
+        meant, passed = same[spelling], {spelling}
+        while meant in same and meant not in passed:
+            passed.add(meant)
+            meant = same[meant]
+        if meant in passed:
+            raise ValueError(
+                f"column {name!r}: {spelling!r} and {same[spelling]!r} are each a spelling of the "
+                "other; leave one of them as it is"
+            )
+        found[spelling] = meant
+    return found
 
 
 def ordered_levels(name: str, declared: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Levels of a category that may be the same: a question and the option that says yes.
 
     'Alkyd' and 'alkyd', 'grade  A' and 'grade a'     they differ in case and blanks only
+    'T.H.F.' and 'THF', 'n-BuOH' and 'nBuOH'          or in marks between letters
     'acrylc' and 'acrylic'                            one letter is wrong, missing or too many, or
                                                       two are swapped, in a rare word
 
@@ -8,6 +9,7 @@ Digits never count as typos (S235 and S355 are two steels), nor do letters of sh
 is changed by itself: ethanol and methanol can both be meant.
 """
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 
@@ -78,11 +80,20 @@ def _similar_in_column(name: str, counts: Counter[str]) -> list[SimilarLevels]:
 
 def _is_similar(rare: str, other: str, counts: Counter[str]) -> bool:
     a, b = (one.casefold().split() for one in (rare, other))
-    if a == b:
+    if a == b or _letters(rare) == _letters(other) != "":
         return True
     x, y = _different_words(a, b)
     long = min(len(x), len(y)) >= MIN_WORD_LETTERS
     return long and counts[other] >= MIN_FREQUENCY_RATIO * counts[rare] and _is_typo(x, y)
+
+
+def _letters(text: str) -> str:
+    """The text in one case without blanks and marks, but for those beside a digit.
+
+    >>> _letters("T.H.F. "), _letters("grade 1.5")
+    ('thf', 'grade 1.5')
+    """
+    return re.sub(r"(?<!\d)[\s.,;:'_-]+(?!\d)", "", text.casefold())
 
 
 def _different_words(a: list[str], b: list[str]) -> tuple[str, str]:

@@ -79,10 +79,12 @@ class TableError(ValueError):
 
     def for_page(self) -> str:
         """The text without the remedies, which are buttons there."""
-        return "; ".join(filter(None, [self.problem, self.otherwise]))
+        rest = self.otherwise if self.remedies else self.otherwise.removeprefix("or ")
+        return "; ".join(filter(None, [self.problem, rest]))
 
     def _text(self, written: list[str]) -> str:
         ways = [f"{how} {one.effect}" for how, one in zip(written, self.remedies, strict=True)]
-        rest = "; ".join(filter(None, [*ways, self.otherwise]))
+        last = self.otherwise if ways else self.otherwise.removeprefix("or ")
+        rest = "; ".join(filter(None, [*ways, last]))
         between = " " if self.problem.endswith("?") else "; "
         return between.join(filter(None, [self.problem, rest]))

@@ -42,6 +42,7 @@ class Arguments(TypedDict, total=False):
     how: dict[str, bool]  # replace or repeat
     target: str
     types: dict[str, str]  # by column
+    same: list[tuple[str, str, str]]  # column, spelling and level of merged spellings
     options: list[tuple[str, str]]  # of a table, each a name and its value
     goal: str  # as it was typed, and
     until: str  # the stop condition

@@ -8,40 +8,41 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
 from weal.campaign.config import check_goal, check_typed_goal
 from weal.campaign.results_import import ResultsImport
 from weal.errors import CampaignExists, TooLarge, WealError
 from weal.progress import Progress
 from weal.tables.candidate_table import PlannedTable, read_candidates
-from weal.tables.cells import short, some_of
+from weal.tables.cells import some_of
 from weal.tables.plan_columns import DECLARED
 from weal.tables.table import Table, read_table, table_of
-from weal.tables.table_error import Remedy, TableError
+from weal.tables.table_error import TableError
 from weal.tables.table_options import TableOptions
 from weal.tables.table_preview import TablePreview, preview_table
 from weal.web.job_context import Arguments, JobContext
 from weal.web.server_folder import find_file
+from weal.web.table_summary import (
+    for_page,
+    guess_id,
+    guess_target,
+    problem_of,
+    table_to_json,
+)
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
     from weal.campaign.results_import import ImportArguments
 
-EXAMPLE_CELLS = 3  # of a column
+THIS_FILE = "this file"  # an upload whose name is not known
+ONE_ROW = (
+    "The table has one row, so there is nothing to choose from: add rows to the file, or add "
+    "candidates later (Settings)."
+)
+LOOK_STAGES = 4  # reading, reading again with the columns known, planning, checking
 RESULT_KINDS = ("result", "result-pass")  # types of columns that are measured besides the target
-GUESSED_TARGET_GAPS = 0.5  # share of missing cells in the guessed target
 MAX_PREVIEW_LINES = 500  # of a results file; lines with messages come first
-_IDS = ("id", "ids", "name", "sample", "sample_id", "code")
-
-
-class ColumnSummary(TypedDict):
-    """A column of a table, for the page."""
-
-    name: str
-    missing: int
-    examples: list[str]
-    said: str | None
 
 
 def upload(context: JobContext, given: Arguments) -> Path:
@@ -54,26 +55,32 @@ def upload(context: JobContext, given: Arguments) -> Path:
 
 def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
     """The plan of a table under the user's choices, column by column, and the problem, if any."""
-    path = upload(context, given)
-    progress("reading the table", 0, 1)
+    path, called = upload(context, given), given.get("called", "")
     table, made = table_of({}), None
     try:
-        with without_path(path):
+        progress("reading the table", 0, LOOK_STAGES)
+        with without_path(path, called):
             if "id" not in given:  # the first time
                 table = read_table(path, _options(given), leave_out=True)
-                given = {**given, "id": _guess_id(table), "target": _guess_target(table)}
+                given = {**given, "id": guess_id(table), "target": guess_target(table)}
+                progress("reading the table", 1, LOOK_STAGES)
             table = read_table(path, _options(given), leave_out=True)
+        progress("planning the columns", 2, LOOK_STAGES)
         made, problem = _read(path, given)
+        progress("checking the plan", 3, LOOK_STAGES)
     except ValueError as error:  # another sheet or header line may help
         _refuse_too_large(error)
         given = {"id": "", "target": "", **given}
-        problem = _problem(error)
+        problem = problem_of(error)
     if made:
-        problem |= _goal_problem(given, len(made.table))
-    shown = _table_to_json(made.table if made else table, made, given)
-    notes = [note.replace(path.name, "this file") for note in shown["notes"]]
+        problem |= _goalproblem_of(given, len(made.table))
+    shown = table_to_json(made.table if made else table, made, given)
+    notes = [for_page(note.replace(path.name, called or THIS_FILE)) for note in shown["notes"]]
+    if made and len(made.table) == 1:
+        notes.append(ONE_ROW)
     preview = _preview(path, _options(given), _options(given).named)
-    return {**shown, "notes": notes, "file": given["file"], **problem, "preview": preview}
+    return {**shown, "notes": notes, "file": given["file"], "called": called, **problem,
+            "preview": preview}  # fmt: skip
 
 
 def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str, object]:
@@ -86,12 +93,12 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
         if name in context.store.campaigns():
             raise CampaignExists(f"there is a campaign {name!r} already: choose another name")
         chosen = _goal_settings(given)
-        with without_path(path):
+        with without_path(path, given.get("called", "")):
             is_new, _ = create(context.store, name, path, _options(given), chosen, given["who"])
         if not is_new:
             raise CampaignExists(f"the campaign {name!r} was just created; choose another name")
     except ValueError as error:
-        return {**look(context, given, progress), **_problem(error)}
+        return {**look(context, given, progress), **problem_of(error)}
     return {"made": name}
 
 
@@ -103,20 +110,20 @@ def look_more(context: JobContext, given: Arguments, progress: Progress) -> dict
     campaign = context.campaign(given["name"])
     ledger = campaign.read_ledger()
     named = [] if ledger.numbered else [ledger.id_column]
-    shown = {"file": given["file"], "preview": _preview(path, options, named),
+    called = given.get("called", "")
+    shown = {"file": given["file"], "called": called, "preview": _preview(path, options, named),
              "options": [list(one) for one in given.get("options", ())]}  # fmt: skip
     if ledger.shards:
         return {**shown, "rows": None, "notes": [], "problem": None}
     try:
-        with without_path(path):
+        with without_path(path, called):
             made = read_more(ledger, path, options)
             _refuse_known_ids(campaign, made.table, ledger.id_column)
             notes = [*made.notes, *campaign.far_inputs(made)]
     except ValueError as error:
         _refuse_too_large(error)
-        problem = error.for_page() if isinstance(error, TableError) else str(error)
-        return {**shown, "rows": 0, "notes": [], "problem": problem}
-    notes = [note.replace(path.name, "this file") for note in notes]
+        return {**shown, "rows": 0, "notes": [], "problem": problem_of(error)["problem"]}
+    notes = [for_page(note.replace(path.name, called or THIS_FILE)) for note in notes]
     return {**shown, "rows": len(made.table), "notes": notes, "problem": None}
 
 
@@ -131,19 +138,23 @@ def add(context: JobContext, given: Arguments, progress: Progress) -> int:
     """Add the candidates of a table to a campaign, and return their number."""
     path = upload(context, given)
     campaign = context.campaign(given["name"], given["who"])
-    with without_path(path):
+    with without_path(path, given.get("called", "")):
         return campaign.add(path, options=_options(given))
 
 
 @contextmanager
-def without_path(path: Path) -> Iterator[None]:
-    """Errors without the random name of the upload."""
+def without_path(path: Path, called: str = "") -> Iterator[None]:
+    """Errors with the name of the file on the user's machine, not the random one of the upload."""
     try:
         yield
     except TableError:
         raise
     except ValueError as error:
-        text = str(error).replace(str(path), "this file")
+        text = (
+            str(error)
+            .replace(str(path), called or THIS_FILE)
+            .replace(path.name, called or THIS_FILE)
+        )
         if isinstance(error, WealError):  # its type and code say more
             error.args = (text, *error.args[1:])
             raise
@@ -168,7 +179,10 @@ def _options(given: Arguments) -> TableOptions:
     types |= {one: "pass" for one in results if chosen[one] == "result-pass"}
     targets = [*filter(None, roles[1:]), *results]
     words = [(one, value) for one, value in given.get("options", ())]
-    options = TableOptions(roles[0], next(iter(targets), None), types=types)
+    same: dict[str, dict[str, str]] = {}
+    for column, spelling, meant in given.get("same", ()):
+        same.setdefault(column, {})[spelling] = meant
+    options = TableOptions(roles[0], next(iter(targets), None), types=types, same=same)
     return replace(options, more_targets=tuple(targets[1:])).with_words(words)
 
 
@@ -177,32 +191,20 @@ def _read(path: Path, given: Arguments) -> tuple[PlannedTable | None, dict[str, 
         with without_path(path):
             return read_candidates(path, _options(given)), {"problem": None, "remedies": []}
     except ValueError as error:
-        return None, _problem(error)
+        return None, problem_of(error)
 
 
-def _goal_problem(given: Arguments, rows: int) -> dict[str, object]:
+def _goalproblem_of(given: Arguments, rows: int) -> dict[str, object]:
     """What is wrong with the goal or the stop condition; empty where nothing is."""
     try:
         check_goal(_goal_settings(given), rows)
     except ValueError as error:
-        return _problem(error)
+        return problem_of(error)
     return {}
 
 
 def _goal_settings(given: Arguments) -> dict[str, object]:
     return check_typed_goal(given.get("goal", ""), given.get("until", ""))
-
-
-def _problem(error: ValueError) -> dict[str, object]:
-    """The problem in words, and the options that solve it as buttons."""
-    if not isinstance(error, TableError):
-        return {"problem": str(error), "remedies": []}
-    ways = [_remedy(one, f"{one.for_shell()} {one.effect}") for one in error.remedies]
-    return {"problem": error.for_page(), "remedies": ways}
-
-
-def _remedy(one: Remedy, words: str) -> dict[str, str]:
-    return {"option": one.option, "value": one.value, "words": words}
 
 
 def _preview(path: Path, options: TableOptions, named: Sequence[str]) -> dict[str, object]:
@@ -211,62 +213,6 @@ def _preview(path: Path, options: TableOptions, named: Sequence[str]) -> dict[st
         with suppress(ValueError):  # such as a sheet that is not there
             return preview_table(path, sheet, header, named).to_json()
     return TablePreview().to_json()
-
-
-def _table_to_json(table: Table, made: PlannedTable | None, given: Arguments) -> dict[str, Any]:
-    plan = made.plan if made else None
-    said = dict(zip((one.name for one in plan.columns), plan.lines(), strict=True)) if plan else {}
-    columns = [_column(table, name, said.get(name)) for name in table.columns]
-    asked = made.questions if made else ()
-    return {
-        "rows": len(table),
-        "notes": list(made.notes if made else (*table.notes, *table.row_notes)),
-        "questions": [{**_remedy(one.remedy, "Yes"), "words": one.question} for one in asked],
-        "columns": columns,
-        "said": plan.describe() if plan else None,
-        "id": given["id"] or "",
-        "target": given["target"] or "",
-        "types": dict(given.get("types", {})),
-        "options": [list(one) for one in given.get("options", ())],
-        "name": given.get("name", ""),
-        "goal": given.get("goal") or "learn",
-        "until": given.get("until", ""),
-    }
-
-
-def _column(table: Table, name: str, said: str | None) -> ColumnSummary:
-    cells = table.cells(name)
-    known = [cell for cell in cells if cell is not None]
-    examples = [short(cell).strip("'") for cell in dict.fromkeys(known[:200])]
-    return {
-        "name": name,
-        "missing": len(cells) - len(known),
-        "examples": examples[:EXAMPLE_CELLS],
-        "said": said.removeprefix(f"{name}: ") if said else None,
-    }
-
-
-def _guess_id(table: Table) -> str:
-    """A column that can hold ids: all cells different."""
-    distinct = [
-        name
-        for name in table.columns
-        if None not in (cells := table.cells(name)) and len(set(cells)) == len(cells)
-    ]
-    texts = [name for name in distinct if isinstance(table.cells(name)[0], str)]
-    named = [name for name in distinct if name.strip().lower() in _IDS]
-    return next(iter([*named, *texts]), "")
-
-
-def _guess_target(table: Table) -> str:
-    """A column of numbers that is mostly empty: the likely target."""
-    for name in table.columns:
-        cells = table.cells(name)
-        known = [cell for cell in cells if cell is not None]
-        numbers = known and all(isinstance(cell, int | float) for cell in known)
-        if numbers and len(known) <= (1.0 - GUESSED_TARGET_GAPS) * len(cells):
-            return name
-    return ""
 
 
 TABLE_JOBS = {"look": look, "make": make, "look_more": look_more, "add": add}
@@ -286,7 +232,7 @@ def preview(context: JobContext, given: Arguments, progress: Progress) -> dict[s
         found = campaign.preview(path, **_import_arguments(given))
     except ValueError as error:  # another sheet or header line may help
         _refuse_too_large(error)
-        found = ResultsImport(given["called"], (), (str(error),))
+        found = ResultsImport(given["called"], (), (for_page(str(error)),))
     shown = _import_to_json(found, given, kept=False)
     named = [campaign.read_ledger().id_column]
     return {**shown, "preview": _preview(path, _options(given), named)}
@@ -331,7 +277,7 @@ def _import_to_json(found: "ResultsImport", given: Arguments, kept: bool) -> dic
         "more": len(rows) - len(lines),
         "counts": found.counts,
         "new": found.new,
-        "problems": list(found.problems),
+        "problems": [for_page(one) for one in found.problems],
         "notes": list(found.notes),
     }
 

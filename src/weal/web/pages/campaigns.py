@@ -19,6 +19,7 @@ from weal.store.events import Event, check_name
 from weal.tables.results_reader import TEXT_SUFFIXES
 from weal.web.actors import require
 from weal.web.job_context import Arguments, StatusJson
+from weal.web.plan_form import PlanForm
 from weal.web.request import RequestContext, ServerManage, ServerRead
 from weal.web.server_folder import new_file
 
@@ -76,19 +77,10 @@ def _curve(status: StatusJson | None, target: str | None) -> CurveSummary:
     return {"curve": course, "curve_label": goal.curve_label(target)}
 
 
+MAX_FILE_NAME = 200  # characters of an upload's name that are shown
 UPLOAD_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx")
 File = Annotated[str, Query(pattern="^[0-9a-f]{32}$")]
-Text = Annotated[str, Form(max_length=1000)]
 JobKey = Annotated[str, Form(pattern="^([0-9a-f]{32})?$")]  # of a form: sent twice, it is one job
-
-
-HeaderLine = Annotated[str, Form(pattern="^[0-9]{0,7}$")]
-
-
-def sheet_options(sheet: str, header: str) -> list[tuple[str, str]]:
-    """The chosen sheet and line of the column names as options of a table."""
-    line = [("header", header)] if header.strip("0") else []
-    return [*([("sheet", sheet)] if sheet else []), *line]
 
 
 def form_key(key: str, *content: object) -> str | None:
@@ -96,6 +88,12 @@ def form_key(key: str, *content: object) -> str | None:
     if not key:
         return None
     return hashlib.blake2b(json.dumps([key, *content]).encode(), digest_size=16).hexdigest()
+
+
+def file_name(table: UploadFile) -> str:
+    """The name of an upload on the user's machine, without its folder and on one line."""
+    name = PurePosixPath((table.filename or "").replace("\\", "/")).name
+    return "".join(one if one.isprintable() else " " for one in name)[:MAX_FILE_NAME]
 
 
 def store_upload(context: RequestContext, table: UploadFile) -> str:
@@ -124,9 +122,9 @@ def new(context: ServerRead) -> Response:
 @router.post("/new", status_code=303)
 def upload_table(context: ServerManage, table: UploadFile) -> Response:
     """Upload a table and read it."""
-    name = PurePosixPath((table.filename or "").replace("\\", "/")).stem
+    called = file_name(table)
     file = store_upload(context, table)
-    job = context.submit("look", file=file, name=_name(name))
+    job = context.submit("look", file=file, called=called, name=_name(PurePosixPath(called).stem))
     return context.show_progress(job, then=f"{context.address('/new/plan')}?file={file}")
 
 
@@ -145,38 +143,6 @@ def plan(
     return context.page("campaigns/plan.html", plan=found, key=None)
 
 
-class PlanForm:
-    """The choices in the form of a plan."""
-
-    def __init__(
-        self,
-        file: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
-        name: Annotated[str, Form(max_length=200)] = "",
-        id: Text = "",
-        target: Text = "",
-        column: Annotated[list[str], Form(max_length=5000)] = [],  # noqa: B006
-        kind: Annotated[list[str], Form(max_length=5000)] = [],  # noqa: B006
-        option: Annotated[list[str], Form(max_length=1000)] = [],  # noqa: B006
-        sheet: Text = "",
-        header: HeaderLine = "",
-        goal: Annotated[str, Form(max_length=2000)] = "",
-        until: Annotated[str, Form(max_length=200)] = "",
-    ) -> None:
-        pairs = [one.partition("\n") for one in option]
-        chosen = {name: value for name, _, value in pairs}  # a button says which column it is
-        id, target = chosen.get("id", id), chosen.get("target", target)
-        roles = ("sheet", "header", "id", "target", "type")
-        options = [(name, value) for name, _, value in pairs if name not in roles]
-        options += sheet_options(sheet, header)
-        types = {one: type_ for one, type_ in zip(column, kind, strict=False) if type_}
-        declared = [value.rpartition("=") for name, _, value in pairs if name == "type"]
-        types |= {one: type_ for one, _, type_ in declared}
-        self.arguments: Arguments = {
-            "file": file, "name": name.strip(), "id": id, "target": target, "types": types,
-            "options": options, "goal": goal.strip(), "until": until.strip(),
-        }  # fmt: skip
-
-
 @router.post("/new/plan", status_code=303)
 def submit_plan(
     context: ServerManage,
@@ -186,7 +152,7 @@ def submit_plan(
 ) -> Response:
     """Read the table again with other choices, or create the campaign."""
     given: Arguments = {**choices.arguments, "who": context.who}
-    if make:
+    if make and not choices.is_other_table:
         check_name(given["name"])
         job = context.submit("make", form_key(key, given), **given)
     else:

@@ -30,14 +30,7 @@ from weal.tables.result_lines import bound_note
 from weal.web.input_shares import key_inputs
 from weal.web.job_context import Arguments
 from weal.web.pages.batch_form import batch_form
-from weal.web.pages.campaigns import (
-    HeaderLine,
-    JobKey,
-    Text,
-    form_key,
-    sheet_options,
-    store_upload,
-)
+from weal.web.pages.campaigns import JobKey, form_key, store_upload
 from weal.web.pages.row_form import (
     fields_digest,
     find_doubts,
@@ -50,6 +43,7 @@ from weal.web.pages.row_form import (
     works_text,
 )
 from weal.web.pages.row_labels import row_labels, undo_offer
+from weal.web.plan_form import HeaderLine, Text, sheet_options
 from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest, CampaignSkip, CampaignTell
 from weal.web.server_folder import new_file
 

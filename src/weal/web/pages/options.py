@@ -18,14 +18,8 @@ from weal.errors import NotPermitted
 from weal.store.events import MAX_ID, check_name
 from weal.text import REASONS
 from weal.web.job_context import Arguments, FileJson
-from weal.web.pages.campaigns import (
-    HeaderLine,
-    JobKey,
-    Text,
-    form_key,
-    sheet_options,
-    store_upload,
-)
+from weal.web.pages.campaigns import JobKey, file_name, form_key, store_upload
+from weal.web.plan_form import HeaderLine, Text, sheet_options
 from weal.web.request import CampaignManage, CampaignRead, CampaignRequest, CampaignSkip
 from weal.web.server_folder import find_file, new_file
 
@@ -125,7 +119,8 @@ def unskip(
 @router.post("/c/{name}/add", status_code=303)
 def upload_candidates(context: CampaignManage, table: UploadFile) -> Response:
     """Upload a table of candidates and read it; nothing is saved yet."""
-    job = context.submit("look_more", name=context.name, file=store_upload(context, table))
+    called, file = file_name(table), store_upload(context, table)
+    job = context.submit("look_more", name=context.name, file=file, called=called)
     return context.show_progress(job, then=context.url("add/table"))
 
 
@@ -142,6 +137,7 @@ def candidates_to_add(context: CampaignRead, work: Work = "") -> Response:
 def add(
     context: CampaignManage,
     file: Annotated[str, Form(pattern="^[0-9a-f]{32}$")],
+    called: Annotated[str, Form(max_length=300)] = "",
     sheet: Text = "",
     header: HeaderLine = "",
     look: Annotated[bool, Form()] = False,
@@ -149,7 +145,7 @@ def add(
 ) -> Response:
     """Add the candidates of a table, or read it again with other choices."""
     given: Arguments = {
-        "name": context.name, "who": context.who, "file": file,
+        "name": context.name, "who": context.who, "file": file, "called": called,
         "options": sheet_options(sheet, header),
     }  # fmt: skip
     if look:
