@@ -92,7 +92,7 @@ class CampaignBench:
         counts = [plural(ledger.n_labels, "label"), plural(ledger.rows, "candidate")]
         counts += [f"{plural(others, 'row')} with others"] if others else []
         return BenchView(
-            title=f"Campaign: {ledger.name}{by}",
+            title=f"Campaign: {ledger.title or ledger.name}{by}",
             counts=", ".join(counts),
             next_step=next_step(len(mine), free, self._missing()),
             fields=bench_fields(one.quantity for one in ledger.quantities.values()),
