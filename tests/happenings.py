@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from learning import OUTSIDE, POOL, measure, model, points
 from weal import EnsembleGPRegressor
 from weal.core.arrays import GrowingRows
+from weal.core.packed_factors import PackedFactors
 from weal.learner.choosing import next_query
 from weal.learner.config import resolve_acquisition, settings_of
 from weal.learner.events import (
@@ -160,6 +161,8 @@ def plain(value):
         return (value.shape, value.dtype.str, value.tobytes())
     if isinstance(value, GrowingRows):
         return plain(value.array)
+    if isinstance(value, PackedFactors):
+        return plain(value.packed)
     if is_dataclass(value) and not isinstance(value, type):
         return {part.name: plain(getattr(value, part.name)) for part in fields(value)}
     if isinstance(value, Mapping):

@@ -9,12 +9,13 @@ from dataclasses import asdict, astuple, dataclass, replace
 
 import numpy as np
 
-from weal.core.arrays import Array, GrowingRows
+from weal.core.arrays import Array
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.embeddings import EncodedFeatures, RandomFeatures, RawInputs
 from weal.core.extensions.inducing_gp import InducingExperts, InducingFeatures
 from weal.core.extensions.label_warp import LabelWarp
 from weal.core.extensions.outliers.prior import NO_OUTLIERS, OutlierPrior, OutlierReport
+from weal.core.packed_factors import PackedFactors
 from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.exact_gp import ExactExperts
 from weal.core.paper.feature_gp import FeatureExperts
@@ -100,7 +101,7 @@ def _inducing_experts(kernels: tuple[Kernel, ...], theta: Array, root: Array) ->
 
 
 def _exact_experts(kernels: tuple[Kernel, ...], X: Array, L: Array, z: Array) -> ExactExperts:
-    return ExactExperts(kernels, X, GrowingRows(L), z)
+    return ExactExperts(kernels, X, PackedFactors.of(L), z)
 
 
 _WEIGHT_ARRAYS = {"theta": "theta", "root": "root"}

@@ -23,6 +23,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
 from weal.core.arrays import Array, GrowingRows, Index
+from weal.core.packed_factors import PackedFactors
 from weal.core.paper.fixed_magnitude import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
 
@@ -184,6 +185,11 @@ def all_correlations(kernels: tuple[Kernel, ...], X: Array, Y: Array) -> Array: 
     return K
 
 
+def _solve(L: Array, B: Array) -> Array:
+    """L^-1 B (t, N) for a lower triangle L (t, t)."""
+    return np.asarray(solve_triangular(L, B, lower=True, check_finite=False))
+
+
 def take_kernels(kernels: tuple[Kernel, ...], which: Index) -> tuple[Kernel, ...]:
     """Some of the kernels."""
     return tuple(kernels[m] for m in np.arange(len(kernels))[which].tolist())
@@ -195,19 +201,19 @@ class ExactExperts:
 
     kernels: tuple[Kernel, ...]  # M
     X: Array  # (t, d)     labelled inputs
-    rows: GrowingRows  # (M, t, >= t)  rows of L, L L' = K + lam I
+    factors: PackedFactors  # (M, t, t)  L, L L' = K + lam I
     z: Array  # (M, t)     L^-1 y
 
     @property
     def L(self) -> Array:  # (M, t, t)
-        """Cholesky factor of K + lam I."""
-        return self.rows.array[:, :, : len(self.X)]
+        """Cholesky factor of K + lam I, as a copy."""
+        return self.factors.squares()
 
     @classmethod
     def prior(cls, kernels: tuple[Kernel, ...], d: int) -> Self:
         """Experts without labels."""
         M = len(kernels)
-        return cls(kernels, np.zeros((0, d)), GrowingRows(np.zeros((M, 0, 0))), np.zeros((M, 0)))
+        return cls(kernels, np.zeros((0, d)), PackedFactors(np.zeros((M, 0)), 0), np.zeros((M, 0)))
 
     def solved_points(self, X: Array) -> SolvedPoints:
         """The points X (N, d) in the form that these experts take."""
@@ -221,11 +227,12 @@ class ExactExperts:
         """The points with V = L^-1 k."""
         if not len(self.X):
             return SolvedPoints(points.X, points.rows)
-        V = [
-            solve_triangular(L, K, lower=True, check_finite=False)
-            for L, K in zip(self.L, points.K, strict=True)
-        ]
-        return SolvedPoints(points.X, GrowingRows(np.stack(V)))
+        if len(points.X) == 1:
+            V = self.factors.solve(points.K[:, :, 0])[:, :, None]
+        else:
+            each = enumerate(points.K)
+            V = np.stack([_solve(self.factors.square(m), K) for m, K in each])
+        return SolvedPoints(points.X, GrowingRows(V))
 
     def extend_solved(self, points: SolvedPoints) -> SolvedPoints:
         """Points that were solved after the first of the labels, after all of them.
@@ -235,21 +242,14 @@ class ExactExperts:
         t = points.V.shape[1]
         if t == len(self.X):
             return points
-        K = all_correlations(self.kernels, self.X[t:], points.X)
-        K -= np.matmul(self.L[:, t:, :t], points.V)
-        rows = [
-            solve_triangular(L, k, lower=True, check_finite=False)
-            for L, k in zip(self.L[:, t:, t:], K, strict=True)
-        ]
+        K, L = all_correlations(self.kernels, self.X[t:], points.X), self.L
+        K -= np.matmul(L[:, t:, :t], points.V)
+        rows = [_solve(own, k) for own, k in zip(L[:, t:, t:], K, strict=True)]
         return SolvedPoints(points.X, GrowingRows(np.concatenate([points.V, rows], axis=1)))
 
     def back(self, w: Array) -> Array:
         """L^-T w (M, t) for vectors w (M, t)."""
-        if not len(self.X):
-            return w
-        each = zip(self.L, w, strict=True)
-        solve = (solve_triangular(L, v, lower=True, trans=1, check_finite=False) for L, v in each)
-        return np.stack(list(solve))
+        return self.factors.solve_transposed(w) if len(self.X) else w
 
     def predict(self, points: SolvedPoints) -> tuple[Array, Array]:
         """mu = V'z, v = k(x, x) - V'V [1, eq:posterior]; rounding may not take v below 0."""
@@ -268,7 +268,7 @@ class ExactExperts:
         for m, kernel in enumerate(self.kernels):
             V = K[m]
             if len(V):
-                V = dtrsm(1.0, self.L[m].T, V.T, side=1, lower=0, overwrite_b=1).T
+                V = dtrsm(1.0, self.factors.square(m).T, V.T, side=1, lower=0, overwrite_b=1).T
             mu[m] = self.z[m] @ V
             np.einsum("tn,tn->n", V, V, out=v[m])
             np.subtract(kernel.variance, v[m], out=v[m])
@@ -284,9 +284,9 @@ class ExactExperts:
     def condition(self, step: ExactStep) -> "ExactExperts":
         """The factor with one more row."""
         root_s = np.sqrt(step.s)[:, None]
-        rows = self.rows.append(np.concatenate([step.V, root_s], axis=1))
+        factors = self.factors.append(np.concatenate([step.V, root_s], axis=1))
         z = np.concatenate([self.z, step.e[:, None] / root_s], axis=1)
-        return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), rows, z)
+        return ExactExperts(self.kernels, np.concatenate([self.X, step.x]), factors, z)
 
     def absorb(
         self, points: SolvedPoints, y: Array, lam: Array
@@ -305,7 +305,8 @@ class ExactExperts:
             L[m, t:, t:], z[m] = cholesky_innovations(y, mu[m], B, lam[m])
         root_s = np.diagonal(L[:, t:, t:], axis1=1, axis2=2)  # (M, N)
         X = np.concatenate([self.X, points.X])
-        after = ExactExperts(self.kernels, X, GrowingRows(L), np.concatenate([self.z, z], axis=1))
+        z_all = np.concatenate([self.z, z], axis=1)
+        after = ExactExperts(self.kernels, X, PackedFactors.of(L), z_all)
         return after, z * root_s, root_s**2
 
     def prior_covariance(self, a: SolvedPoints | CorrelatedPoints, b: SolvedPoints) -> Array:
@@ -328,17 +329,16 @@ class ExactExperts:
 
     def label_factor(self, m: int) -> Array:
         """L of expert m."""
-        return np.asarray(self.L[m])
+        return self.factors.square(m)
 
     def covariance_root(self, points: SolvedPoints) -> None:
         """None: a root has as many columns as points."""
 
     def after_first(self, n: int) -> Self:
         """The experts after the first n labels only."""
-        L = GrowingRows(self.L[:, :n, :n].copy())
-        return type(self)(self.kernels, self.X[:n], L, self.z[:, :n])
+        return type(self)(self.kernels, self.X[:n], self.factors.first(n), self.z[:, :n])
 
     def take(self, which: Index) -> Self:
         """Some of the experts."""
         kernels = take_kernels(self.kernels, which)
-        return type(self)(kernels, self.X, GrowingRows(self.L[which].copy()), self.z[which])
+        return type(self)(kernels, self.X, self.factors.take(which), self.z[which])

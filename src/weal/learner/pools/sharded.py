@@ -22,6 +22,7 @@ from weal.core.extensions.expert_pruning import (
     reachable_moments,
     select_experts_to_keep,
 )
+from weal.core.packed_factors import PackedFactors
 from weal.core.paper.ensemble import Ensemble
 from weal.core.protocols import Embedding, ExpertsOfKind, Points, Reference, StepOfKind
 from weal.core.scaling import Scaling
@@ -218,6 +219,8 @@ def _hash(found: Any, value: Any) -> None:
     """Add a value to a hash: arrays by their bytes, dataclasses field by field."""
     if isinstance(value, GrowingRows):
         _hash(found, value.array)
+    elif isinstance(value, PackedFactors):
+        _hash(found, value.packed)
     elif isinstance(value, np.ndarray):
         found.update(repr((value.shape, value.dtype.str)).encode())
         found.update(np.ascontiguousarray(value).tobytes())
