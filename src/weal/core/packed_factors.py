@@ -14,6 +14,7 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg.blas import dtpsv
+from scipy.linalg.lapack import dtpttr, dtrttp
 
 from weal.core.arrays import Array, Index
 
@@ -47,8 +48,8 @@ class PackedFactors:
         """The factors of square matrices (M, t, t)."""
         M, t, _ = L.shape
         packed = np.empty((M, packed_size(t)))
-        for n in range(t):
-            packed[:, packed_size(n) : packed_size(n + 1)] = L[:, n, : n + 1]
+        for m in range(M if t else 0):
+            packed[m], _ = dtrttp(L[m].T)
         return cls(packed, t)
 
     @property
@@ -58,10 +59,10 @@ class PackedFactors:
 
     def square(self, m: int) -> Array:  # (t, t)
         """Factor m as a matrix."""
-        L, packed = np.zeros((self.t, self.t)), self._buffer[m]
-        for n in range(self.t):
-            L[n, : n + 1] = packed[packed_size(n) : packed_size(n + 1)]
-        return L
+        if not self.t:
+            return np.zeros((0, 0))
+        upper, _ = dtpttr(self.t, self.packed[m])  # zeros elsewhere
+        return np.asarray(upper.T)
 
     def squares(self) -> Array:  # (M, t, t)
         """All factors as matrices."""
