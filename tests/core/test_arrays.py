@@ -1,10 +1,12 @@
 """Rows that only ever grow, and yet are values."""
 
+import pickle
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weal.core.arrays import GrowingRows
+from weal.core.arrays import GrowingRows, LazyArray
 
 
 @settings(max_examples=60, deadline=None)
@@ -39,3 +41,13 @@ def test_longer_rows_widen_the_matrices_with_zeros():
         rows = rows.append(row)
     assert (rows.array[:, :, :30] == plain).all()
     assert (rows.array[:, :, 30:] == 0.0).all()
+
+
+def test_a_lazy_array_is_computed_once_and_only_when_it_is_read():
+    times = []
+    lazy = LazyArray(lambda: times.append(1) or np.arange(3.0))
+    assert not times
+    assert lazy.array is lazy.array
+    assert times == [1]
+    again = pickle.loads(pickle.dumps(LazyArray(lambda: np.arange(3.0))))  # noqa: S301
+    assert again.array.tolist() == [0.0, 1.0, 2.0]

@@ -5,7 +5,8 @@ squares that no float holds, and those of 1e-300 squares of 0. Values are divide
 before they are squared, which is exact, so that ordinary values give the bits that numpy gives.
 """
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,38 @@ def _exponent(values: Array) -> int:
 def _more(n: int) -> int:
     """Number of spare rows to allocate for a buffer of n rows."""
     return n if n < MANY_ROWS else n // 4
+
+
+class LazyArray:
+    """An array that is computed when it is first read.
+
+    >>> LazyArray(lambda: np.ones(2)).array.tolist()
+    [1.0, 1.0]
+    """
+
+    __slots__ = ("_array", "_make")
+
+    def __init__(self, make: Callable[[], Array]) -> None:
+        self._make: Callable[[], Array] | None = make
+        self._array: Array | None = None
+
+    @property
+    def array(self) -> Array:
+        """The array."""
+        if self._array is None:
+            make = self._make
+            if make is not None:  # None: another thread has just computed it
+                self._array = make()
+            self._make = None  # what it was computed from may go
+        return cast(Array, self._array)
+
+    def __reduce__(self) -> tuple[Callable[[Array], "LazyArray"], tuple[Array]]:
+        return _known, (self.array,)
+
+
+def _known(array: Array) -> LazyArray:
+    """The array as a value that was computed already, for pickle."""
+    return LazyArray(lambda: array)
 
 
 class GrowingRows:

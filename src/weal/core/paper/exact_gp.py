@@ -22,7 +22,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
-from weal.core.arrays import Array, GrowingRows, Index
+from weal.core.arrays import Array, GrowingRows, Index, LazyArray
 from weal.core.packed_factors import PackedFactors
 from weal.core.paper.fixed_magnitude import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
@@ -117,8 +117,13 @@ class ExactStep:
     s: Array  # (M,)
     x: Array  # (1, d)
     V: Array  # (M, t)  V(x*)
-    a: Array  # (M, t)  L^-T V(x*)
+    coefficients: LazyArray  # (M, t)  a
     kernels: tuple[Kernel, ...]  # M
+
+    @property
+    def a(self) -> Array:  # (M, t)
+        """L^-T V(x*), which pools alone need."""
+        return self.coefficients.array
 
     def column(self, points: SolvedPoints | CorrelatedPoints) -> Array:
         """c = k(x, x*) - V(x)'V(x*)."""
@@ -138,8 +143,8 @@ class ExactStep:
     def take(self, which: Index) -> Self:
         """The step of some of the experts alone."""
         kernels = take_kernels(self.kernels, which)
-        arrays = (self.e[which], self.s[which], self.x, self.V[which], self.a[which])
-        return type(self)(*arrays, kernels)
+        arrays = (self.e[which], self.s[which], self.x, self.V[which])
+        return type(self)(*arrays, LazyArray(lambda: self.a[which]), kernels)
 
 
 def product(points: SolvedPoints | CorrelatedPoints, w: Array, back: Array) -> Array:
@@ -279,7 +284,7 @@ class ExactExperts:
         mu, v = self.predict(point)
         e, s = innovation(y, mu[:, 0], v[:, 0], np.maximum(lam, LEAST_RATIO))
         V = point.V[:, :, 0]
-        return ExactStep(e, s, point.X, V, self.back(V), self.kernels)
+        return ExactStep(e, s, point.X, V, LazyArray(lambda: self.back(V)), self.kernels)
 
     def condition(self, step: ExactStep) -> "ExactExperts":
         """The factor with one more row."""

@@ -69,7 +69,7 @@ class DeferredSteps:
             for rows in self._blocks(late[self.followed[late] == n]):
                 for m, K in self._correlations(members.tolist(), X[rows]):
                     for step in self.steps[n:]:
-                        t, one = step.a.shape[1], step.take(slice(m, m + 1))
+                        t, one = step.V.shape[1], step.take(slice(m, m + 1))
                         c = (K[t] - explained(K[:t], step.a[m]))[None]
                         mu[m, rows], v[m, rows] = apply_step(mu[m, rows], v[m, rows], c, one)
                 self.followed[rows] = len(self.steps)
