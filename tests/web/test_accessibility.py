@@ -82,6 +82,28 @@ def test_axe_finds_nothing_on_any_page(servers, browser, store, tmp_path):
     assert not {path: one for path, one in found.items() if one}
 
 
+def look_at_changes(page, base):
+    """Reasons of a skip, the button that undoes it, the form of a label, and its dialog."""
+    found = {}
+    page.goto(f"{base}/c/steel/bench?id=A-31")
+    page.locator("summary", has_text="The run failed").click()
+    page.locator("summary", has_text="Could not be measured").click()
+    found["reasons"] = violations(page)
+    page.get_by_role("button", name="no material").click()
+    page.get_by_role("button", name="Undo: A-31 skipped").wait_for()
+    found["undo"] = violations(page)
+    page.goto(f"{base}/c/steel/row?id=A-3")
+    page.locator("summary", has_text="Change").click()
+    found["label"] = violations(page)
+    page.goto(f"{base}/c/steel/explore")
+    page.get_by_role("link", name="Change A-3", exact=True).click()
+    page.locator("#labels-dialog input.value").fill("5300")
+    page.keyboard.press("Enter")
+    page.locator("#labels-dialog [data-question]").wait_for()
+    found["dialog"] = violations(page)
+    return found
+
+
 def test_axe_finds_nothing_after_forms(servers, browser, store):
     """Questions, refusals, tables and worksheets that were uploaded, dialogs."""
     server = servers.start(store, worker="here")
@@ -100,6 +122,7 @@ def test_axe_finds_nothing_after_forms(servers, browser, store):
         found["refused"] = violations(page)
         page.get_by_role("button", name="Keys").click()
         found["keys"] = violations(page)
+        found |= look_at_changes(page, base)
         page.goto(f"{base}/c/runs/bench?id=R-30")
         page.get_by_label("yield [%]").fill("5300")
         page.get_by_label("yield [%]").press("Enter")

@@ -340,7 +340,7 @@ def test_labels_are_changed_where_they_are_seen(servers, browser, steel):
         page.get_by_role("button", name="Bring it back").click()
         page.get_by_role("button", name="Undo: A-30 brought back").wait_for()
         page.keyboard.press("u")
-        page.get_by_text("Could not be measured: lost").wait_for()
+        page.locator("#labels").get_by_text("Could not be measured: lost").wait_for()
         two_windows(page, base)
         page.goto(f"{base}/row?id=A-6")
         page.locator(".lately").get_by_role("link", name="Change A-6").click()

@@ -17,7 +17,7 @@ from weal.web import candidate_search
 from weal.web.candidate_search import PREDICTION_COLUMNS, CandidatePage, CandidateQuery
 from weal.web.job_context import Arguments
 from weal.web.pages.quantity_view import job_key
-from weal.web.pages.row_labels import row_labels, undo_offer
+from weal.web.pages.row_labels import NO_ANSWER, Answer, row_labels, undo_offer
 from weal.web.pages.watch import event_text
 from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest
 
@@ -116,14 +116,17 @@ def _columns(context: CampaignRequest) -> dict[str, object]:
 
 
 @router.get("/c/{name}/row")
-def row(context: CampaignRead, id: Id, work: Text = "") -> Response:
+def row(
+    context: CampaignRead, id: Id, work: Text = "",
+    event: Annotated[int, Query(ge=0, le=2**53)] = 0,
+) -> Response:  # fmt: skip
     """The page of a row: inputs, prediction, labels, events."""
     context.job_result(work, "take", name=context.name)  # raises the error of a failed ask
-    return row_page(context, id)
+    return row_page(context, id, answer=Answer(opened=event))
 
 
 def row_page(
-    context: CampaignRequest, id_: str, code: int = 200, /, answer: object = None
+    context: CampaignRequest, id_: str, code: int = 200, /, answer: Answer = NO_ANSWER
 ) -> Response:
     """The page of a row; `answer`: what is said on a form that was not saved."""
     events = context.row_events(id_)

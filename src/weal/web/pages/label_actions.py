@@ -12,7 +12,7 @@ is the page of the row, the content of the dialog, or the bench.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Literal, cast
 from urllib.parse import quote
 
@@ -30,7 +30,7 @@ from weal.web.actors import require
 from weal.web.pages.explore import row_page
 from weal.web.pages.labelling import bench_page
 from weal.web.pages.row_form import has_label
-from weal.web.pages.row_labels import permission_to_undo, row_labels, undo_offer
+from weal.web.pages.row_labels import Answer, permission_to_undo, row_labels, undo_offer
 from weal.web.pages.watch import event_text
 from weal.web.request import (
     CampaignRead,
@@ -49,21 +49,6 @@ Key = Annotated[str, Form(min_length=1, max_length=MAX_KEY - 8)]
 Seq = Annotated[int, Form(ge=0, le=2**53)]
 Value = Annotated[str, Form(max_length=400)]
 Place = Annotated[Literal["row", "dialog", "bench"], Form()]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the answer to a form says, and what it keeps of the form."""
-
-    said: str = ""
-    good: bool = False
-    opened: int = 0  # the label whose form is open
-    value: str = ""  # as typed
-    note: str = ""
-    question: str = ""
-    what: str = ""  # the edit that is asked about
-    key: str = ""  # of the form that is sent again with the answer to the question
-    is_changed: bool = False  # whether something was written
 
 
 @router.get("/c/{name}/row/labels")

@@ -71,6 +71,24 @@ def _shown(context: CampaignRequest, name: str, told: LedgerLabel) -> ShownLabel
 
 
 @dataclass(frozen=True, slots=True)
+class Answer:
+    """What the answer to a form says, and what it keeps of the form."""
+
+    said: str = ""
+    good: bool = False
+    opened: int = 0  # the label whose form is open
+    value: str = ""  # as typed
+    note: str = ""
+    question: str = ""
+    what: str = ""  # the edit that is asked about
+    key: str = ""  # of the form that is sent again with the answer to the question
+    is_changed: bool = False  # whether something was written
+
+
+NO_ANSWER = Answer()
+
+
+@dataclass(frozen=True, slots=True)
 class UndoOffer:
     """What the button Undo takes back."""
 

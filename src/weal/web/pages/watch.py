@@ -99,17 +99,20 @@ def event_text(event: Event, context: CampaignRequest) -> str:
     body = event.body
     label = _label_text(event, context) if event.kind in LABELLING else ""
     again = " again" if body.get("repeat") else ""
+    told = f"confirmed {label}" if body.get("confirms") else f"measured {label}{again}"
+    if "origin" in body:
+        told = f"{label} is back"
     words = {
         "created": "campaign created",
         "added": f"{body.get('rows', 0):,} candidates added",
         "asked": "asked as a random check" if body.get("check") else "asked",
-        "told": label if label == "failed" else f"measured {label}{again}",
-        "corrected": f"corrected to {label}",
+        "told": label if label == "failed" else told,
+        "corrected": told if "origin" in body else f"corrected to {label}",
         "withdrawn": "withdrawn",
-        "skipped": "could not be measured" if body.get("on") else "restored",
+        "skipped": "could not be measured" if body.get("on") else "brought back",
         "settings": f"changed {', '.join(body.get('changes', {}))}",
     }
-    return words.get(event.kind, event.kind)
+    return words.get(event.kind, event.kind) + (" (undo)" if "undoes" in body else "")
 
 
 def _label_text(event: Event, context: CampaignRequest) -> str:

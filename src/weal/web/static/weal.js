@@ -79,6 +79,12 @@
   // Labels of a row come into their dialog; once they have changed, the page below is loaded anew.
   const labels = document.getElementById("labels-dialog");
   if (labels) labels.addEventListener("close", () => { if (labels.querySelector("[data-changed]")) location.reload(); });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-change]");
+    if (!link || !labels || event.ctrlKey || event.metaKey || event.shiftKey) return; // a new tab, as of any link
+    event.preventDefault();
+    htmx.ajax("GET", link.pathname.replace(/row$/, "row/labels") + link.search, { target: labels, swap: "innerHTML" });
+  });
   body.addEventListener("htmx:afterSwap", (event) => {
     if (event.detail.target.id === "bench") settle();
     if (event.detail.target === labels && !labels.open) labels.showModal();
