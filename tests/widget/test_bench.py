@@ -115,7 +115,7 @@ def test_undo_takes_back_one_action_after_the_other_and_shows_the_row_again(case
     answer = display.undo()
     assert (answer["notice"], answer["row"]) == (f"Undone: {third}: failed", display.token(third))
     assert not case.failed()
-    assert display.view["undo"]["text"] == f"skip of {second}"
+    assert display.view["undo"]["text"] == f"{second}: skipped"
     display.undo()
     assert not case.skipped()
     assert display.view["undo"]["text"] == f"{first}: 11"

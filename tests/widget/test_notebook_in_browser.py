@@ -174,14 +174,14 @@ def test_a_campaign_in_notebook_7_survives_a_restart_of_the_kernel(tmp_path):
         bench.get_by_text("Skip", exact=True).click()
         bench.get_by_role("button", name="no sample").click()
         rows.nth(2).wait_for(state="detached")
-        assert bench.locator(".weal-foot button").inner_text() == f"Undo skip of {skipped}"
+        assert bench.locator(".weal-foot button").inner_text() == f"Undo {skipped}: skipped"
         assert run.out() == "13"
 
         run.run(wait=False)
         page.get_by_role("dialog").get_by_role("button", name="Ok").click()  # it has died
         run.run()
         bench = page.locator(".weal-bench").last
-        bench.get_by_role("button", name=f"Undo skip of {skipped}").click()
+        bench.get_by_role("button", name=f"Undo {skipped}: skipped").click()
         bench.locator(".weal-rows button").nth(2).wait_for()
         page.screenshot(path=tmp_path / "notebook.png")
 

@@ -158,6 +158,28 @@ def test_rows_of_others_are_counted_and_not_shown():
     assert case.labels()[taken, "yield"] == "12"
 
 
+def test_two_displays_get_one_report():
+    case = LearnerCase(n_start=5)
+    case.owner.tell([f"r{n}" for n in range(8)], list(range(8)))
+    first = case.display.report()
+    case.display.shown.pop("report")
+    case.display.bench.receive({"action": "report"})
+    assert "report" not in case.display.shown  # it is computed once
+    case.owner.tell("r9", 3.0)
+    assert case.display.report()["revision"] > first["revision"]
+
+
+def test_the_widget_undoes_what_was_typed_on_the_page():
+    case = CampaignCase()
+    case.display.ask(1)
+    [id_] = case.display.ids
+    case.owner.tell(id_, 12.0, key="bench-of-the-page")
+    case.display.bench.refresh()
+    assert case.display.undo()["notice"] == f"Undone: {id_}: 12"
+    assert case.display.ids == [id_]
+    assert not case.labels()
+
+
 def test_a_skip_and_a_failure_keep_their_reason_in_the_store():
     case = CampaignCase()
     assert case.display.view["reasons"]

@@ -1,26 +1,32 @@
 """The bench of a `Campaign` in a notebook: the rows of this person, as on the page Bench.
 
 Labels, skips and failures are in the store when a method returns, with the key of the form, so that
-a form sent twice writes once, also after a restart of the kernel. Undo looks for the last action of
-this person with such a key in the events; the row is leased again.
+a form sent twice writes once, also after a restart of the kernel. The keys are those of the page:
+each can undo what was done at the other (`campaign.undo`).
 """
 
 from collections.abc import Hashable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign.ledger import Lease, Ledger
 from weal.campaign.plausibility import judge_in_ledger
 from weal.campaign.prediction_text import NOT_KNOWN, prediction_of_quantity, prediction_text
-from weal.campaign.row_rules import decide_undo, fail_rows
+from weal.campaign.row_rules import fail_rows
 from weal.campaign.rules import LabelInput
-from weal.errors import AlreadyLabelled, Exhausted, WealError
+from weal.campaign.undo import (
+    PAGE_KEY_PREFIX,
+    Action,
+    UndoDecision,
+    action_text,
+    decide_undo_action,
+    last_action,
+)
+from weal.errors import AlreadyLabelled, Exhausted
 from weal.learner.batch_options import BatchOptionsBody
-from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
-from weal.store.events import Event
+from weal.store.events import Draft
+from weal.store.protocol import Transaction
 from weal.widget.protocol import (
-    KEY_PREFIX,
     MAX_SHOWN_ROWS,
     NONE_LEFT,
     UNDONE_ALREADY,
@@ -142,7 +148,7 @@ class CampaignBench:
         """Lease n more rows; where fewer are left, the answer says how many."""
         given: dict[str, Any] = dict(options)
         try:
-            self.campaign.ask(n, key=KEY_PREFIX + key, **given)
+            self.campaign.ask(n, key=PAGE_KEY_PREFIX + key, **given)
         except Exhausted as error:
             free = self.view().free
             if options or free >= n:
@@ -168,7 +174,7 @@ class CampaignBench:
         if doubts:
             return Answer(question=question_text(doubts, len(measured) > 1))
         try:
-            kept = self.campaign.tell_entries(entries, key=KEY_PREFIX + key)
+            kept = self.campaign.tell_entries(entries, key=PAGE_KEY_PREFIX + key)
         except AlreadyLabelled:
             return Answer(wrong=f"{shown(id_)} has a label already: {HAS_LABEL}")
         if kept.superseded:
@@ -180,73 +186,41 @@ class CampaignBench:
 
     def skip(self, id_: Hashable, reason: str, key: str) -> Answer:
         """Skip a row; the reason is kept with it."""
-        self.campaign.skip(id_, note=reason or None, key=KEY_PREFIX + key)
+        self.campaign.skip(id_, note=reason or None, key=PAGE_KEY_PREFIX + key)
         return Answer(f"Skipped {shown(id_)}")
 
     def fail(self, id_: Hashable, note: str, accident: bool, key: str) -> Answer:
         """Say that the run of a row failed; as an accident, nothing is learnt from it."""
-        who, own = self.campaign.who, KEY_PREFIX + key
+        who, own = self.campaign.who, PAGE_KEY_PREFIX + key
         fail_rows(self.campaign, [str(id_)], who, note or None, accident, False, own)
         return Answer(f"{shown(id_)} is told as failed")
 
     def undo(self, number: int) -> Answer:
         """Undo the action whose first event has this number, if it is the last one."""
-        ledger = self.campaign.read_ledger()
-        last = self._last_action(ledger)
-        if last is None or last.number != number:
+        found: list[UndoDecision | None] = []
+
+        def decide(tx: Transaction) -> Sequence[Draft]:
+            found[:] = [decide_undo_action(tx, number, self.campaign.who)]
+            return found[0].drafts if found[0] else []
+
+        self.campaign.transact(decide)
+        done = found[0]
+        if done is None or done.is_undone or done.changed_by:
             return Answer(wrong=UNDONE_ALREADY)
-        [first] = self.campaign.store.events_between(ledger.name, number, number)
-        id_, who, note = str(first.id), self.campaign.who, "undone in a notebook"
-        if first.kind == "skipped":
-            self.campaign.unskip(id_, note=note)
-        else:
-            self.campaign.transact(
-                lambda tx: [
-                    draft
-                    for seq in _form_events(first)
-                    for draft in decide_undo(tx, id_, seq, who, note)
-                ]
-            )
-        with suppress(WealError, ValueError):  # another person has the row now
-            self.campaign.ask_for([id_])
-        return Answer(f"Undone: {last.text}", row=id_)
+        text = _undo_text(done.action, self.campaign.read_ledger())
+        return Answer(f"Undone: {text}", row=done.action.id)
 
     def _last_action(self, ledger: Ledger) -> Undoable | None:
-        """The last action of this person in a widget that still counts."""
+        """The last action of this person, here or on the page, that can be undone."""
         start = max(ledger.seq - MAX_EVENTS_SEARCHED, 1)
         events = self.campaign.store.events_between(ledger.name, start, ledger.seq)
-        for event in reversed(list(events)):
-            if event.who != self.campaign.who or not (event.key or "").startswith(KEY_PREFIX):
-                continue
-            if text := _action_text(ledger, event):
-                return Undoable(event.seq, text)
-        return None
+        found = last_action(list(events), self.campaign.who)
+        return Undoable(found.seq, _undo_text(found, ledger)) if found else None
 
 
-def _form_events(event: Event) -> range:
-    """The numbers of the events of a form, whose first event this is."""
-    written = event.body.get("call", {}).get("events", 1)
-    return range(event.seq, event.seq + int(written))
-
-
-def _action_text(ledger: Ledger, event: Event) -> str:
-    """The action of a form in words; empty: it does not count any more, or is no such action."""
-    id_ = str(event.id)
-    if event.kind == "skipped":
-        is_last = event.body["on"] and id_ in ledger.skipped
-        return f"skip of {shown(id_)}" if is_last else ""
-    if event.kind not in ("told", "corrected"):
-        return ""
-    seqs, measured = _form_events(event), _measured(ledger)
-    labels = {
-        name: told.y
-        for name, several in ledger.labels_of(id_).items()
-        for told in several
-        if told.seq in seqs
-    }
-    if WORKED in labels and WORKED not in ledger.quantities:
-        return f"{shown(id_)}: failed"
-    return f"{shown(id_)}: {labels_text(measured, labels)}" if labels else ""
+def _undo_text(action: Action, ledger: Ledger) -> str:
+    """An action in words, with its row."""
+    return f"{shown(action.id)}: {action_text(action, ledger)}"
 
 
 def _measured(ledger: Ledger) -> list[Quantity]:

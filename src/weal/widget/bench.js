@@ -4,6 +4,7 @@
 const PATIENCE = 8000; // ms without an answer before the display says so
 const QUIET = 700; // ms without typing before the report is asked for
 const REFRESH = 4000; // ms between looks at Python when the display gets the focus
+const typed = new Map(); // what was typed, by widget and row: a notebook may draw a display anew
 let count = 0; // of displays, for ids of elements
 
 function make(tag, given = {}, ...children) {
@@ -24,7 +25,9 @@ class Display {
   constructor(model, root) {
     this.model = model;
     this.number = (count += 1);
-    this.drafts = new Map(); // what was typed, by row
+    const widget = this.view.widget;
+    if (!typed.has(widget)) typed.set(widget, new Map());
+    this.drafts = typed.get(widget);
     this.focus = null; // token of the row in the form
     this.sent = null; // the message that waits for an answer
     this.refreshed = 0;
@@ -267,13 +270,13 @@ class Display {
     const saved = row.saved[n] ? `saved: ${row.saved[n]}` : "";
     const hint = make("span", { class: "weal-hint", id: `${id}-hint` }, [predicted, saved].filter(Boolean).join("; "));
     const error = wrong ? make("span", { class: "wrong", id: `${id}-wrong`, role: "alert" }, wrong) : "";
-    const typed = (value) => { draft.values[n] = value; draft.question = ""; draft.wrong = null; draft.key = newKey(); };
+    const keep = (value) => { draft.values[n] = value; draft.question = ""; draft.wrong = null; draft.key = newKey(); };
     if (one.words.length) {
       return make("fieldset", { class: "weal-words-field", "aria-describedby": `${id}-hint` },
         make("legend", {}, isolated(one.title)),
         ...one.words.map((word, k) => make("label", {}, make("input", {
           type: "radio", name: id, id: k ? `${id}-${k}` : id, value: word, checked: draft.values[n] === word,
-          onchange: () => typed(word),
+          onchange: () => keep(word),
         }), isolated(word))), hint, error);
     }
     return make("div", { class: "weal-field" }, make("label", { for: id }, isolated(one.title)),
@@ -282,7 +285,7 @@ class Display {
         value: draft.values[n] ?? "", "aria-describedby": described, ...(wrong ? { "aria-invalid": "true" } : {}),
         oninput: (event) => {
           const had = draft.question || draft.wrong;
-          typed(event.target.value);
+          keep(event.target.value);
           if (had) this.drawForm();
         },
       }), hint, error);

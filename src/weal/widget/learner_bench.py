@@ -202,7 +202,7 @@ class LearnerBench:
         """Skip a row; a learner keeps no reason."""
         before = self.learner.state
         self.learner.skip(id_)
-        self._did(f"skip of {shown(id_)}", id_, before)
+        self._did(f"{shown(id_)}: skipped", id_, before)
         return Answer(f"Skipped {shown(id_)}")
 
     def fail(self, id_: Hashable, note: str, accident: bool, key: str) -> Answer:

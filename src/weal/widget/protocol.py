@@ -15,7 +15,6 @@ from typing import Protocol
 from weal.learner.batch_options import BatchOptionsBody
 from weal.tables.cells import cell_text
 
-KEY_PREFIX = "widget-"  # of keys in a store, so that a label typed in a widget can be undone there
 MAX_SHOWN_ROWS = 200
 MAX_SHOWN_LETTERS = 300  # of an id or a cell
 NONE_LEFT = "No rows are left to ask. Add candidates, or bring skipped rows back."

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from weal.errors import WealError
 from weal.widget.messages import BenchMessages
@@ -47,7 +48,8 @@ class DisplayedBench:
         self.bench, self.messages = bench, BenchMessages(bench)
         self._show, self._send = show, send
         self._run = _cell_thread()
-        self._revision = 0
+        self._id = uuid4().hex  # what was typed belongs to it, also where a display is drawn anew
+        self._revision = self._reported = 0
         self._version: object = None
 
     def refresh(self) -> None:
@@ -58,7 +60,8 @@ class DisplayedBench:
             version = None
         if version is None or version != self._version:
             self._version, self._revision = version, self._revision + 1
-            self._show("view", {**self.messages.read_view(), "revision": self._revision})
+            known = {"revision": self._revision, "widget": self._id}
+            self._show("view", {**self.messages.read_view(), **known})
 
     def refresh_after_cell(self) -> None:
         """Refresh in the thread of the cells."""
@@ -78,12 +81,18 @@ class DisplayedBench:
     def _do(self, message: object) -> None:
         action = message.get("action") if isinstance(message, dict) else None
         if action == "report":
-            self.refresh()
-            self._show("report", {**self.messages.read_report(), "revision": self._revision})
+            self._report()
             return
         if action != "refresh":
             self._send(self.messages.answer(message))
         self.refresh()
+
+    def _report(self) -> None:
+        """Show the report of the present view, once, however many displays ask for it."""
+        self.refresh()
+        if self._reported != self._revision:
+            self._reported = self._revision
+            self._show("report", {**self.messages.read_report(), "revision": self._revision})
 
 
 def widget_of(owner: object, make_bench: Callable[[], Bench]) -> Any:
