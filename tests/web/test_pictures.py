@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import re
 import time
 import xml.etree.ElementTree as ET
@@ -12,6 +13,7 @@ import pytest
 
 import weal
 from campaign.whole_experiment import CRYSTALLISED, PHASE, PURITY, YIELD, ids, measured, teach
+from shell import typed
 from weal.store.protocol import open_store
 from weal.tables.text_records import unescape
 from weal.web.candidate_map import candidate_map_of
@@ -30,7 +32,7 @@ from weal.web.picture import (
 )
 from weal.web.picture_png import png_bytes
 from web.conftest import begin
-from web.visiting import PATIENCE, Visitor
+from web.visiting import PATIENCE, Visitor, plain
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -266,3 +268,57 @@ def test_principal_axes_are_those_of_the_scaled_inputs(tmp_path):
         expected = S @ V[k]
         sign = np.sign(expected @ places[:, k])
         assert np.allclose(places[:, k], sign * expected, atol=1e-6 * np.abs(expected).max())
+
+
+def test_the_headline_of_watch_is_that_of_the_status(servers, labelled):
+    """Its words, the table behind its bars, and the digits of the other estimates."""
+    shown = json.loads(typed("status", "steel", "--store", labelled, "--json").out)
+    found = shown["headline"]
+    with Visitor(servers.start(labelled, worker="here")) as eve:
+        rows = table(wait_for(eve, "/c/steel/picture/progress.csv"))
+        page = eve.get("/c/steel/watch").text
+        assert found["words"] in plain(page).replace("\N{NO-BREAK SPACE}", " ")
+        part = page.partition("Other estimates")[2].partition("</details>")[0]
+        cells = re.findall(r'<td class="number">([\d.]+)</td>', part)
+        assert len({len(cell.partition(".")[2]) for cell in cells}) == 1  # aligned
+        assert float(cells[0]) == pytest.approx(shown["beliefs"]["left_out"]["now"], abs=0.05)
+        every = {row["name"]: float(row["value"]) for row in rows}
+        assert every.pop("now, 18 labels") == found["value"]
+        assert every == {one["name"]: one["value"] for one in found["comparisons"]}
+        root = ET.fromstring(eve.get("/c/steel/picture/progress.svg").content)
+        drawn = [re.search(r"h([\d.]+)v", one.get("d")) for one in root.iter(f"{SVG}path")]
+        widths = [float(one[1]) for one in drawn if one]
+        values = [float(row["value"]) for row in rows]
+        assert np.allclose(np.array(widths) / widths[0], np.array(values) / values[0], atol=0.02)
+        for which in ("progress.png", "progress"):
+            assert wait_for(eve, f"/c/steel/picture/{which}").status_code == 200
+
+
+def test_explore_aligns_its_numbers_and_dates_have_no_midnight(servers, url):
+    days = pd.Timestamp("2024-05-01") + pd.to_timedelta(np.arange(30), unit="D")
+    pool = pd.DataFrame({"id": [f"d{n}" for n in range(30)], "day": days, "x": np.arange(30) % 7})
+    own = {"id_column": "id", "target": "y", "by": "ann"}
+    with weal.open_campaign("days", url, pool=pool, **own) as campaign:
+        for n in range(12):
+            campaign.tell(f"d{n}", 100.0 + n + 0.25 * (n % 3))
+    with Visitor(servers.start(url, worker="here")) as eve:
+        end = time.monotonic() + PATIENCE
+        while "30 rows" not in (text := eve.get("/c/days/explore").text):
+            assert time.monotonic() < end
+            time.sleep(0.2)
+        assert "2024-05-01" in text
+        assert "00:00:00" not in text
+        for column in (1, 2, 3):  # measured, predicted, uncertainty
+            cells = [
+                re.findall(r"<td[^>]*>(.*?)</td>", row)[column]
+                for row in re.findall(r"<tr>\n(.*?)</tr>", text[text.index("<tbody>") :], re.DOTALL)
+            ]
+            numbers = [re.match(r"[\d.]+", cell) for cell in cells]
+            places = {len(one[0].partition(".")[2]) for one in numbers if one}
+            assert len(places) == 1, (column, cells)
+        for id_ in ("d3", "d20"):
+            assert "00:00:00" not in eve.get("/c/days/row", params={"id": id_}).text
+        part = wait_for(eve, "/c/days/map?x=day&y=x").text
+        assert "2024-05-0" in part
+        rows = table(eve.get("/c/days/picture/candidates.csv?x=day&y=x"))
+        assert {row["id"]: row["day"] for row in rows}["d7"] == "2024-05-08"

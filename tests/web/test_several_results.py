@@ -116,6 +116,7 @@ def test_pages_are_about_the_quantity_that_is_chosen(servers, browser, taught):
         look(page, "watch")
         page.set_viewport_size(DESKTOP)
         page.get_by_role("link", name="crystallised").first.click()
+        page.get_by_text("Other estimates").click()
         page.get_by_text("log loss").wait_for()
         look(page, "watch-words")
         page.goto(f"{base}/explore?quantity=crystallised")

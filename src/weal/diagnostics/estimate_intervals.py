@@ -58,7 +58,7 @@ def share_interval(right: float, n: int) -> tuple[float, float]:
 
     >>> low, high = share_interval(9, 10)
     >>> round(low, 2), round(high, 2)
-    (0.66, 0.99)
+    (0.67, 0.98)
     """
     low, high = (float(betaincinv(right + 0.5, n - right + 0.5, side)) for side in _SIDES)
     return (low if right > 0 else 0.0), (high if right < n else 1.0)

@@ -8,6 +8,7 @@ escape everything.
 
 import json
 import math
+import re
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,7 +29,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 from weal import __version__
 from weal.errors import WealError
 from weal.store.protocol import Store
-from weal.text import number, percent
+from weal.text import number, percent, rounded
 from weal.web.access import AccessPolicy
 from weal.web.actors import error_text
 from weal.web.api.application import Api, ApiMiddleware
@@ -57,6 +58,7 @@ from weal.web.request import CampaignRequest, RequestContext, ServerContext
 from weal.web.server_folder import NO_ROOM, JobResults, is_disk_full
 
 TEMPLATE_FOLDER = Path(__file__).with_name("templates")
+_MIDNIGHT = re.compile(r"\d{4}-\d\d-\d\d[ T]00:00:00")
 DASH = "\N{EN DASH}"  # for a missing value
 _TIME_UNITS = ((60, "s"), (60, "min"), (24, "h"), (365, "d"))
 
@@ -74,6 +76,8 @@ def make_templates() -> Jinja2Templates:
     env.filters |= {
         "number": shown_number,
         "percent": percent,
+        "rounded": shown_rounded,
+        "fixed": shown_fixed,
         "label": shown_label,
         "prediction": shown_prediction,
         "segment": lambda text: quote(text, safe=""),
@@ -96,6 +100,28 @@ def shown_number(value: float | None, digits: int = 4) -> str:
     return number(float(value), digits)
 
 
+def shown_rounded(value: float | None, interval: tuple[float, float] | None) -> str:
+    """A number in the digits that a 90 % interval justifies; a dash for a missing one.
+
+    >>> shown_rounded(2.61519, (2.16, 3.34)), shown_rounded(2.61519, None), shown_rounded(None, ())
+    ('2.62', '2.615', '–')
+    """
+    if value is None or not math.isfinite(value) or interval is None:
+        return shown_number(value)
+    return rounded(float(value), *interval)
+
+
+def shown_fixed(value: float | None, places: int | None) -> str:
+    """A number with this many decimals, so that those of a column are aligned.
+
+    >>> shown_fixed(31.5, 2), shown_fixed(31.5, None), shown_fixed(None, 2)
+    ('31.50', '31.5', '–')
+    """
+    if value is None or not math.isfinite(value) or places is None:
+        return shown_number(value)
+    return f"{value:.{places}f}"
+
+
 def shown_label(value: float | None, context: CampaignRequest, digits: int = 4) -> str:
     """A label of the quantity that the page is about; a dash for a missing one."""
     if value is None or not math.isfinite(value):
@@ -110,16 +136,21 @@ def shown_prediction(mean: float, sd: float, context: CampaignRequest) -> str:
 
 
 def cell(value: object) -> str:
-    """A cell of a table as text.
+    """A cell of a table as text; a date without its midnight.
 
     >>> cell(None), cell(True), cell(0.30000000000000004), cell("grade A"), cell(1200)
     ('–', 'yes', '0.3', 'grade A', '1200')
+    >>> cell("2024-08-28 00:00:00"), cell("2024-08-28 09:30:00")
+    ('2024-08-28', '2024-08-28 09:30:00')
     """
     if value is None:
         return DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    text = str(value)
+    return text[:10] if _MIDNIGHT.fullmatch(text) else text
 
 
 def duration(seconds: float) -> str:

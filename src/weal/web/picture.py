@@ -59,7 +59,7 @@ STYLES |= {
     f"label-{n}": {"fill": one, "stroke": INK, "stroke-width": "1.6"}
     for n, one in enumerate(SHADE_COLOURS)
 }
-FONT_PIXELS = {"name": 13.0, "value": 14.0, "title": 15.0}
+FONT_PIXELS = {"name": 13.0, "value": 15.0, "title": 15.0}
 TICK_PIXELS, TITLE_PIXELS, LEGEND_PIXELS, LETTER_PIXELS = 12.0, 30.0, 24.0, 6.4
 FONT = "system-ui, sans-serif"
 

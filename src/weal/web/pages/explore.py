@@ -13,6 +13,7 @@ from fastapi import APIRouter, Form, HTTPException, Query, Response
 
 from weal.errors import ReusedKey
 from weal.store.events import MAX_ID
+from weal.text import decimals
 from weal.web import candidate_search
 from weal.web.candidate_search import PREDICTION_COLUMNS, CandidatePage, CandidateQuery
 from weal.web.job_context import Arguments
@@ -61,8 +62,33 @@ def explore(
     return context.page(
         template, page=page, query=query, given=given, titles=COLUMN_TITLES,
         link=_linker(context, given), more=_more(context, given, page),
-        failure=context.job_failure("explore"), **_columns(context),
+        failure=context.job_failure("explore"), places=_places(context, page), **_columns(context),
     )  # fmt: skip
+
+
+MAX_PLACES = 6  # decimals of labels
+
+
+def _places(context: CampaignRequest, page: CandidatePage | None) -> dict[str, int | None]:
+    """Decimals of the labels and of the predictions of a page, each the same in its column.
+
+    Predictions have two digits of their usual uncertainty, labels as many as any of them needs.
+    """
+    rows = page.rows if page else []
+    if context.measured.quantity.words:
+        return {"measured": None, "predicted": 2}
+    sds = sorted(
+        float(row["sd"]) for row in rows if isinstance(row["sd"], int | float) and row["sd"]
+    )
+    middle = sds[len(sds) // 2] if sds else 0.0
+    told = context.measured.labels
+    texts = [f"{one.y:.10g}" for row in rows for one in told.get(str(row["id"]), ())]
+    plain = all("e" not in one for one in texts)
+    needed = [len(one.partition(".")[2]) for one in texts]
+    return {
+        "measured": min(max(needed, default=0), MAX_PLACES) if plain else None,
+        "predicted": decimals(-1.645 * middle, 1.645 * middle),
+    }
 
 
 def _filters(given: dict[str, str]) -> Filters:

@@ -1,7 +1,7 @@
 """Pictures of a campaign on pages, and as files to take home: SVG, PNG and CSV.
 
-    /c/NAME/picture/WHICH.svg     candidates, recent, best, predicted, curve; with ?quantity=
-                        .png      the address stays the same while labels come
+    /c/NAME/picture/WHICH.svg     candidates, progress, recent, best, predicted, curve
+                        .png      with ?quantity=; the address stays the same while labels come
                         .csv
     /c/NAME/picture/WHICH         the picture as part of Watch
     /c/NAME/map?x=&y=             the map of the candidates as part of Watch
@@ -21,6 +21,7 @@ from fastapi import APIRouter, HTTPException, Query, Response
 from markupsafe import Markup
 
 from weal.campaign.status import goal_in_force
+from weal.web.headline_picture import headline_picture
 from weal.web.job_context import Arguments, CandidateMapJson
 from weal.web.job_worker import Job
 from weal.web.label_pictures import best_picture, curve_picture, predicted_picture, recent_picture
@@ -236,7 +237,13 @@ def _curve(context: CampaignRequest, view: QuantityView, everything: bool) -> Pi
     return curve_picture(one["labels"], one["lines"], one["levels"], one["axis"], one["zero"])
 
 
+def _progress(context: CampaignRequest, view: QuantityView, everything: bool) -> Picture | None:
+    found = view.headline
+    return headline_picture(found, view.own.n_labels, view.own.quantity.column) if found else None
+
+
 _DRAWN: dict[str, Draw] = {
+    "progress": _progress,
     "recent": _recent,
     "best": _best,
     "predicted": _predicted,

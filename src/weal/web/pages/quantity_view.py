@@ -35,6 +35,7 @@ class QuantityView:
     curve: "CurveData | None"
     baseline: float | None  # the error of guessing the mean
     seq: int | None  # the last event that the status includes
+    headline: StatusJson | None  # its one number; None: no model
 
 
 def quantity_view(context: CampaignRequest) -> QuantityView:
@@ -51,7 +52,20 @@ def quantity_view(context: CampaignRequest) -> QuantityView:
         _curve(context, data, measured) if data else None,
         _baseline(data, measured) if data else None,
         status.seq if status else None,
+        _headline(context, status.data, name) if status else None,
     )
+
+
+def _headline(context: CampaignRequest, status: StatusJson, name: str) -> StatusJson | None:
+    """The headline of the goal, or that of another quantity than the one it looks at first."""
+    goal = goal_in_force(context.ledger)[0]
+    names = list(context.ledger.quantities)
+    own = next((one for one in status.get("quantities", []) if one["name"] == name), None)
+    lead = next(iter(goal.scored(names)), names[0])
+    found: StatusJson | None = (
+        status.get("headline") if name == lead or own is None else own.get("headline")
+    )
+    return found
 
 
 def _quantity_name(context: CampaignRequest, status: StatusJson | None) -> str:

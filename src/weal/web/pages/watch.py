@@ -36,6 +36,8 @@ def watch(context: CampaignRead) -> Response:
         stopping=data.get("stopping", []) if data else [],
         goal_lines=_goal_lines(data),
         baseline=view.baseline,
+        headline=view.headline,
+        interval=_interval(data),
         curve=view.curve,
         lately=[(one, event_text(one, context)) for one in context.events(MAX_EVENTS_SHOWN)],
         suspects=_suspects(data),
@@ -43,6 +45,13 @@ def watch(context: CampaignRead) -> Response:
         chosen=view.name,
         **_shares(context, data),
     )
+
+
+def _interval(status: StatusJson | None) -> tuple[float, float] | None:
+    """The interval of the left-out error, which decides on the digits of all error estimates."""
+    beliefs = (status or {}).get("beliefs") or {}
+    found = beliefs.get("left_out_interval")
+    return (found[0], found[1]) if found else None
 
 
 def _goal_lines(status: dict[str, Any] | None) -> list[tuple[str, str]]:
