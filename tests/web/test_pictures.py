@@ -309,9 +309,9 @@ def test_explore_aligns_its_numbers_and_dates_have_no_midnight(servers, url):
             time.sleep(0.2)
         assert "2024-05-01" in text
         assert "00:00:00" not in text
-        for column in (1, 2, 3):  # measured, predicted, uncertainty
+        for column in (0, 1, 2):  # measured, predicted, uncertainty
             cells = [
-                re.findall(r"<td[^>]*>(.*?)</td>", row)[column]
+                re.findall(r'<td class="number[^>]*>(.*?)</td>', row)[column]
                 for row in re.findall(r"<tr>\n(.*?)</tr>", text[text.index("<tbody>") :], re.DOTALL)
             ]
             numbers = [re.match(r"[\d.]+", cell) for cell in cells]
