@@ -192,6 +192,15 @@ def test_a_skip_and_a_failure_keep_their_reason_in_the_store():
     assert notes[second] == "stirrer stopped"
 
 
+def test_a_bound_in_place_of_a_number_is_a_note_as_on_the_page():
+    case = CampaignCase()
+    case.display.ask(1)
+    [id_] = case.display.ids
+    assert case.display.tell(id_, "<0,1", note="by HPLC")["done"]
+    assert case.owner.read_ledger().skipped == {id_: "<0,1: a bound, not learned from; by HPLC"}
+    assert not case.labels()
+
+
 def test_a_learner_says_how_its_labels_are_saved():
     view = LearnerCase().display.view
     assert "learner.save(" in view["storage"]

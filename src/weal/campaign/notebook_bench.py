@@ -26,6 +26,7 @@ from weal.learner.batch_options import BatchOptionsBody
 from weal.quantities.protocol import Quantity
 from weal.store.events import Draft
 from weal.store.protocol import Transaction
+from weal.tables.result_lines import bound_note
 from weal.widget.protocol import (
     MAX_SHOWN_ROWS,
     NONE_LEFT,
@@ -161,10 +162,13 @@ class CampaignBench:
         """Save the labels of a row, all or none; a question where one is implausible."""
         ledger = self.campaign.read_ledger()
         measured, id_ = _measured(ledger), str(typed.id)
+        note, text = typed.note or None, typed.values.get(ledger.first_quantity, "")
+        if len(measured) == 1 and not measured[0].words and (bound := bound_note(text, note)):
+            self.skip(id_, bound, key)
+            return Answer(f"{shown(id_)} is skipped, with the bound {text.strip()} as its note")
         labels, refused = read_typed(measured, typed)
         if refused is not None:
             return refused
-        note = typed.note or None
         entries = [LabelInput(name, id_, y, None, note) for name, y in labels.items()]
         doubts = [
             (one.quantity, doubt)

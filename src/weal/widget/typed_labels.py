@@ -44,7 +44,7 @@ def read_typed(
     >>> read_typed([Number("yield")], TypedLabel("a", {"yield": "12,5"}))
     ({'yield': 12.5}, None)
     >>> read_typed([Number("yield")], TypedLabel("a", {"yield": "12a"}))[1].wrong_fields
-    {'yield': "the value is '12a'; write a number, such as 0.5"}
+    {'yield': "the value is '12a'; write the number alone, without a unit"}
     """
     labels, wrong = dict[str, float](), dict[str, str]()
     for quantity in quantities:
