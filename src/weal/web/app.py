@@ -38,6 +38,7 @@ from weal.web.job_runners import InProcessRunner
 from weal.web.job_worker import Worker
 from weal.web.ledger_cache import LedgerCache
 from weal.web.middleware import AccessMiddleware
+from weal.web.next_step import current_step
 from weal.web.pages import (
     campaigns,
     effects,
@@ -72,7 +73,7 @@ def make_templates() -> Jinja2Templates:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    env.globals["version"] = __version__
+    env.globals |= {"version": __version__, "next_step": current_step}
     env.filters |= {
         "number": shown_number,
         "percent": percent,
@@ -292,5 +293,8 @@ def _page(request: Request, status: int, words: str) -> Response:
     template = "notice.html" if context.is_part else "error.html"
     answer = context.page(template, status, words=words)
     if context.is_part:
-        answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = "#notice", "innerHTML"
+        target = "#work" if request.url.path.startswith("/work/") else "#notice"
+        swap = "outerHTML" if target == "#work" else "innerHTML show:#notice:top"
+        answer.headers["HX-Retarget"], answer.headers["HX-Reswap"] = target, swap
+        answer.headers["HX-Reselect"] = ".note"  # whatever the form selects
     return answer

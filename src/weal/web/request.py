@@ -19,7 +19,7 @@ from datetime import datetime
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Unpack
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from fastapi import Depends, Form, HTTPException, Path, Request, Response
 from fastapi.templating import Jinja2Templates
@@ -179,9 +179,21 @@ class RequestContext:
         """A redirect to `then` with the id of the finished job as ?work=; else its progress."""
         target = f"{then}{'&' if '?' in then else '?'}work={job.id}"
         if self.has_finished(job):
+            self.raise_in_place(job)
             return self.redirect(target)
         progress = self.address(f"/work/{job.id}?then={quote(then, safe='')}")
         return self.job_page("work.html", job, then) if self.is_part else self.redirect(progress)
+
+    def raise_in_place(self, job: Job) -> None:
+        """Raise the error of a finished job for a form of the present page, which stays."""
+        if job.error is not None and self.is_part and not self.is_at_progress:
+            raise job.error.with_traceback(None)
+
+    @property
+    def is_at_progress(self) -> bool:
+        """Whether the request is of the page that shows the progress of a job alone."""
+        page = urlsplit(self.request.headers.get("hx-current-url", "")).path
+        return page.startswith(self.address("/work"))
 
     def job_page(self, template: str, job: Job, then: str) -> Response:
         """The progress of a job and the number of jobs before it."""

@@ -189,7 +189,20 @@ PORT = 8765
 STORE_WAIT_SECONDS = 3.0  # for a store that cannot be reached
 SHUTDOWN_SECONDS = 1  # for open pages when the server ends
 OWN_ADDRESSES = frozenset(
-    ("api", "c", "healthz", "login", "logout", "new", "static", "who", "work")
+    (
+        "api",
+        "c",
+        "healthz",
+        "help",
+        "login",
+        "logout",
+        "new",
+        "sample",
+        "static",
+        "tokens",
+        "who",
+        "work",
+    )
 )
 _ROOT_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)+")
 

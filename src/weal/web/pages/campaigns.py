@@ -6,12 +6,13 @@ A table is uploaded, shown column by column, and only then becomes a campaign.
 import hashlib
 import json
 import shutil
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Annotated, TypedDict
 from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, HTTPException, Query, Response, UploadFile
 
+import weal
 from weal.campaign.ledger import Ledger
 from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
@@ -78,6 +79,8 @@ def _curve(status: StatusJson | None, target: str | None) -> CurveSummary:
 
 
 MAX_FILE_NAME = 200  # characters of an upload's name that are shown
+SAMPLE_NAME = "sample-alloys"
+SAMPLE_TABLE = Path(weal.__file__).with_name("samples") / "alloys.csv"
 UPLOAD_SUFFIXES = (*TEXT_SUFFIXES, ".xlsx")
 File = Annotated[str, Query(pattern="^[0-9a-f]{32}$")]
 JobKey = Annotated[str, Form(pattern="^([0-9a-f]{32})?$")]  # of a form: sent twice, it is one job
@@ -126,6 +129,22 @@ def upload_table(context: ServerManage, table: UploadFile) -> Response:
     file = store_upload(context, table)
     job = context.submit("look", file=file, called=called, name=_name(PurePosixPath(called).stem))
     return context.show_progress(job, then=f"{context.address('/new/plan')}?file={file}")
+
+
+@router.post("/sample", status_code=303)
+def create_sample(context: ServerManage, key: JobKey = "") -> Response:
+    """Create the sample campaign, from a table of the package; if it exists, open it."""
+    if SAMPLE_NAME in context.server.store.campaigns():
+        return context.redirect(context.address(f"/c/{SAMPLE_NAME}/bench"))
+    with SAMPLE_TABLE.open("rb") as table:
+        file = store_upload(context, UploadFile(table, filename=SAMPLE_TABLE.name))
+    given: Arguments = {
+        "file": file, "name": SAMPLE_NAME, "id": "sample", "target": "hardness", "types": {},
+        "options": [], "goal": "", "until": "", "who": context.who,
+    }  # fmt: skip
+    job = context.submit("make", form_key(key, "sample", context.who), **given)
+    then = f"{context.address('/new/plan')}?file={job.arguments['file']}"
+    return context.show_progress(job, then=then)
 
 
 @router.get("/new/plan")

@@ -23,13 +23,13 @@ from weal.campaign.label_input import entry
 from weal.campaign.plausibility import judge_in_ledger
 from weal.campaign.row_rules import fail_rows, skip_rows
 from weal.campaign.undo import PAGE_KEY_PREFIX
-from weal.errors import AlreadyLabelled, ReusedKey, UnknownId
+from weal.errors import AlreadyLabelled, ReusedKey, UnknownId, WealError
 from weal.learner.batch_options import BatchOptionsBody
 from weal.store.events import MAX_ID, MAX_KEY, MAX_NOTE
 from weal.tables.result_lines import bound_note
 from weal.web.input_shares import key_inputs
 from weal.web.job_context import Arguments
-from weal.web.pages.batch_form import batch_form
+from weal.web.pages.batch_form import batch_form, failed_ask, rows_left
 from weal.web.pages.campaigns import JobKey, form_key, store_upload
 from weal.web.pages.row_form import (
     fields_digest,
@@ -44,6 +44,7 @@ from weal.web.pages.row_form import (
 )
 from weal.web.pages.row_labels import row_labels, undo_offer
 from weal.web.plan_form import HeaderLine, Text, sheet_options
+from weal.web.problems import status_of
 from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest, CampaignSkip, CampaignTell
 from weal.web.server_folder import new_file
 
@@ -68,7 +69,11 @@ def bench(
     work: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """The rows of this person, one of them in focus."""
-    context.job_result(work, "ask", name=context.name)  # raises the error of a failed ask
+    try:
+        context.job_result(work, "ask", name=context.name)
+    except (WealError, ValueError) as error:  # of the ask: its form is shown as it was sent
+        sent = failed_ask(context, work, error)
+        return bench_page(context, id, status_of(error), ask_sent=sent)
     if id and not context.campaign().existing_ids([id]):
         raise UnknownId(f"no candidate has the id {id!r}")
     return bench_page(context, id)
@@ -214,6 +219,10 @@ def ask(
 
     The campaign refuses a form that was used before with other content.
     """
+    if (too_many := rows_left(context, n, check)) and not batch:
+        if context.is_part:
+            return context.page("bench/left.html", 409, sent=too_many)
+        return bench_page(context, "", 409, ask_sent=too_many)
     return _submit_ask(context, key, {"n": n, "check": check}, batch)
 
 
@@ -303,6 +312,7 @@ def bench_page(
         "reasons": SKIP_REASONS,
         "asked": "",
         "columns": [one["name"] for one in context.ledger.plan["columns"]],
+        "ask_sent": None,
         "question": None,
         "wrong": None,
         "questions": [],

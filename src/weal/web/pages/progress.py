@@ -81,6 +81,7 @@ def job_progress(
     if not then.startswith((context.address("/c/"), context.address("/new"))):
         raise HTTPException(404, _GONE)
     if job.finished.is_set():
+        context.raise_in_place(job)
         return context.redirect(f"{then}{'&' if '?' in then else '?'}work={job.id}")
     return context.job_page("work.html" if context.is_part else "working.html", job, then)
 
