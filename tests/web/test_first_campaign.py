@@ -68,7 +68,7 @@ def test_the_whole_story(servers, browser, url, tmp_path, scheme, size):
     with visit(browser, server, color_scheme=scheme, viewport=size) as page:
         make(page)
         page.get_by_label("Rows", exact=True).fill(str(LABELS + 3))
-        page.get_by_role("button", name="Ask").click()
+        page.get_by_role("button", name="Ask", exact=True).click()
         page.locator(".big-id").wait_for()
         second = page.context.new_page()
         second.goto(f"{base}/c/alloys/watch")

@@ -394,3 +394,34 @@ def two_windows(page, base):
     assert other.get_by_label("New value").input_value() == "11"
     assert other.locator("#labels .big-id").inner_text() == "10.25"
     other.close()
+
+
+def test_from_an_empty_store_to_the_goal_on_a_phone(servers, browser, url):
+    """The sample in one tap, a batch, labels, the goal; the next step of each."""
+    server = servers.start(url, worker="here")
+    base = server["url"].split("/?")[0]
+    touch = {"viewport": PHONE, "has_touch": True, "is_mobile": True}
+    with visit(browser, server, **touch) as page:
+        page.get_by_role("button", name="Try the sample campaign").tap()
+        page.wait_for_url("**/c/sample-alloys/bench")
+        page.get_by_text("288 rows are left to ask for.").wait_for()
+        page.get_by_role("button", name="Ask for 8 more rows").tap()
+        page.get_by_text("8 rows of yours are left to measure.").wait_for()
+        page.locator(".row-head .key-cells dt").first.wait_for()
+        assert page.locator(".row-head .key-cells dt").count() == 2
+        page.goto(f"{base}/c/sample-alloys/settings")
+        page.get_by_label("Stop when").fill("labels = 14")
+        page.locator("form[action$=settings] button.primary").tap()
+        page.wait_for_url("**/settings?work=*")
+        page.goto(f"{base}/c/sample-alloys/bench")
+        for n in (7, 6):
+            page.locator("input.value").fill(f"4{n}0")
+            page.locator("input.value").press("Enter")
+            page.get_by_text(f"{n} rows of yours are left to measure.").wait_for()
+        page.get_by_text("The goal is reached at 14 labels (labels = 14).").wait_for()
+        page.goto(f"{base}/c/sample-alloys/watch")
+        page.get_by_role("link", name="Label the next row").tap()
+        page.wait_for_url("**/bench")
+        page.goto(f"{base}/c/sample-alloys/print")
+        assert page.locator(".sheet-id").count() == 6
+        assert page.locator(".write").count() >= 12

@@ -13,6 +13,7 @@ from PIL import Image
 from pypdf import PdfReader
 
 import weal
+from weal.web.pages.print_sheet import draw_code
 from weal.web.server import Address
 from web.browser import LAB, PHONE, chromium, visit
 from web.test_tokens import token
@@ -139,6 +140,20 @@ def test_a_code_needs_a_name_that_phones_can_reach(servers, url):
             answer = client.get(f"{root}/c/steel/print")
             assert answer.status_code == 200
             assert 'class="code"' not in answer.text
+
+
+def test_a_code_behind_a_proxy_has_the_address_of_the_proxy(servers, url):
+    campaign(url, "steel", 2)
+    given = {"root_path": "/weal", "proxies": ["127.0.0.1"], "allowed": [LAB]}
+    server = servers.start(url, **given)
+    with client_of(server) as client:
+        client.get("/weal/", params={"token": token_of(server)})
+        client.cookies.set("weal-who", "ann")
+        cookies = "; ".join(f"{one.name}={one.value}" for one in client.cookies.jar)
+        sent = {"Host": LAB, "X-Forwarded-Proto": "https", "Cookie": cookies}
+        text = client.get("/weal/c/steel/print", headers=sent).text
+    code = draw_code(f"https://{LAB}/weal/c/steel/bench?id=A-1", "QR code of row A-1")
+    assert str(code) in text
 
 
 def test_the_address_for_phones_follows_from_the_options():
