@@ -73,9 +73,8 @@ def error_headline(
         source, value = "leave-one-out", beliefs.left_out.now
         low, high = beliefs.left_out_interval
         how = (
-            "Each label is predicted from all others. Rows were not drawn at random, so the error "
-            f"on other rows may differ: {MIN_CHECKS} random checks give an estimate without this "
-            "bias."
+            "Each label is predicted from all others. The interval is wide because labelled rows "
+            f"are no random sample of all rows: {MIN_CHECKS} random checks would narrow it."
         )
     shown = text.rounded(value, low, high)
     of = f" of {name}" if name else ""

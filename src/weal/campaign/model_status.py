@@ -23,7 +23,7 @@ from weal.diagnostics.error_trend import (
     expected_error_inputs,
     expected_error_size,
 )
-from weal.diagnostics.estimate_intervals import rms_error, rms_interval
+from weal.diagnostics.estimate_intervals import left_out_interval, rms_error
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.leave_one_out import (
     averaged_labels,
@@ -94,7 +94,7 @@ class ModelStatus:
     leave_out: tuple[str, ...] = ()  # columns that could be left out of the sheet
     varying_noise: NoiseDifference | None = None  # where labels scatter more; None: nowhere
     mixtures: tuple[str, ...] = ()  # sentences on columns with a fixed sum
-    left_out_interval: tuple[float, float] = (0.0, 0.0)  # 90 % interval of the left-out error
+    left_out_interval: tuple[float, float] = (0.0, 0.0)  # 90 %, of the error over all rows
 
 
 def model_status(
@@ -138,20 +138,22 @@ def model_status(
         probability=effects.column_probability(model, columns),
         leave_out=tuple(effects.columns_to_leave_out(model, columns)),
         varying_noise=_varying_noise(session, quantity, model, columns),
-        left_out_interval=_left_out_interval(model, course.now.left_out, which),
+        left_out_interval=_left_out_interval(model, course.now.left_out, which, chosen),
         mixtures=tuple(one.words() for one in plan_fixed_sums(session.pool.plan, candidates)),
     )
 
 
-def _left_out_interval(model: Model, left_out: float, which: Which) -> tuple[float, float]:
-    """The 90 % interval of the left-out error, by the spread of the errors of the labels."""
+def _left_out_interval(
+    model: Model, left_out: float, which: Which, chosen: bool
+) -> tuple[float, float]:
+    """The 90 % interval of the error over all rows, by the left-out errors of the labels."""
     y = model.scaling.means(model.trained.y)
     errors = (y if which is None else y[which]) - leave_one_out_means(
         model.trained, model.scaling, which
     )
     spread, found = rms_error(errors), root_mean_square(errors)
     error = None if spread is None or found == 0.0 else left_out * spread / found
-    return rms_interval(left_out, len(errors), error)
+    return left_out_interval(left_out, len(errors), error, chosen)
 
 
 def _source(session: Session, quantity: str, model: Model) -> str | None:

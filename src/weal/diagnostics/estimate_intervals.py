@@ -7,8 +7,15 @@ rms_interval      of a root mean square error. With normal errors n e^2 / sigma^
 share_interval    of a share of right predictions: Jeffreys' interval
 rms_error         the standard error of a root mean square, from the spread of the squares
 
-Both hold INTERVAL_LEVEL. They know of the number of labels and of nothing else: labels whose rows
-were chosen for being uncertain are not a sample of all rows.
+Both hold INTERVAL_LEVEL, and know of the number of labels and of nothing else.
+
+left_out_interval   of the error over all rows, where leave-one-out is the estimate. Labelled rows
+                    are no sample of all rows: in 40 campaigns of 36 labels (four functions of three
+                    inputs, 400 candidates, noise of a tenth of the spread) the true error was 0.38
+                    to 1.42 times the left-out one (5 % to 95 %) with rows that the model chose, and
+                    0.6 to 1.5 times with random rows; the interval of the number of labels alone
+                    held it in 40 % and 52 % of them. So its ends move out by LEFT_OUT_LOG_LOW and
+                    LEFT_OUT_LOG_HIGH, added in quadrature on a log scale.
 """
 
 import numpy as np
@@ -18,6 +25,8 @@ from weal.core.arrays import Array, root_mean_square
 from weal.core.constants import INTERVAL_LEVEL
 
 MIN_FREEDOM = 2.0  # degrees of freedom, of however heavy tails
+LEFT_OUT_LOG_LOW = {True: 0.85, False: 0.45}  # whether the model has chosen rows
+LEFT_OUT_LOG_HIGH = 0.35
 _SIDES = (0.5 - 0.5 * INTERVAL_LEVEL, 0.5 + 0.5 * INTERVAL_LEVEL)
 
 
@@ -51,6 +60,21 @@ def rms_interval(rms: float, n: int, error: float | None = None) -> tuple[float,
     freedom = max(freedom, min(MIN_FREEDOM, float(n)))
     low, high = (2.0 * gammaincinv(0.5 * freedom, side) for side in reversed(_SIDES))
     return float(rms * np.sqrt(freedom / low)), float(rms * np.sqrt(freedom / high))
+
+
+def left_out_interval(rms: float, n: int, error: float | None, chosen: bool) -> tuple[float, float]:
+    """The interval of the error over all rows, by the left-out errors of n labels.
+
+    >>> low, high = left_out_interval(1.0, 34, None, chosen=True)
+    >>> round(low, 2), round(high, 2)
+    (0.42, 1.52)
+    """
+    low, high = rms_interval(rms, n, error)
+    if rms == 0.0:
+        return low, high
+    down = np.hypot(np.log(rms / low), LEFT_OUT_LOG_LOW[chosen])
+    up = np.hypot(np.log(high / rms), LEFT_OUT_LOG_HIGH)
+    return float(rms * np.exp(-down)), float(rms * np.exp(up))
 
 
 def share_interval(right: float, n: int) -> tuple[float, float]:

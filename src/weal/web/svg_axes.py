@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from weal.web.picture import Line, Rectangles, Shape, Text, truncated
 
 MARGIN = 0.05  # of the range, on either side
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 720.0, 430.0, 76.0, 52.0, 12.0, 14.0  # pixels
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT = 720.0, 430.0, 84.0, 52.0, 12.0, 14.0  # pixels
 X_TICK_LETTERS, Y_TICK_LETTERS, X_NAME_LETTERS, Y_NAME_LETTERS = 14, 9, 74, 44
 Ticks = Sequence[tuple[float | None, str]]
 
