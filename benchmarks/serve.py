@@ -66,7 +66,7 @@ def keep_results(url: str, candidates: int) -> None:
     kept.write_rows(NAME, seq, ((f"A-{n}", "{}") for n in range(candidates)))
     path = kept.path(NAME, candidate_search.CANDIDATES_FILE)
     rows = ((f"A-{n}", None, *cells[n][:4], *cells[n]) for n in range(candidates))
-    candidate_search.write(path, seq, COLUMNS, rows)
+    candidate_search.write(path, seq, COLUMNS, list(map(list, zip(*rows, strict=True))))
 
 
 @contextmanager

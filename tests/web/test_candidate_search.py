@@ -20,7 +20,7 @@ def made(tmp_path, n=237):
         for k in range(n)
     ]  # fmt: skip
     path = tmp_path / "explore.db"
-    candidate_search.write(path, 12, COLUMNS, rows)
+    candidate_search.write(path, 12, COLUMNS, [list(one) for one in zip(*rows, strict=True)])
     return path, rows
 
 

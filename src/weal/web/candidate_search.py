@@ -4,19 +4,21 @@ The job `explore` writes a row for each candidate,
 
     n  id  y  mean  sd  low  high  c0 .. ck        y: mean of its labels; c: cells of the table
 
-and an index for each column, so a page of 10^5 rows takes as long as a page of 100. A page begins
-after the last row of the page before it (keyset paging). Rows without a value in the sort column
-come last, in the order of the table.
+and an index for the columns that are mostly sorted by; sorting 10^5 rows by another one takes a
+tenth of a second, and an index for each column would take longer to write than the predictions. A
+page begins after the last row of the page before it (keyset paging). Rows without a value in the
+sort column come last, in the order of the table.
 """
 
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from weal.files import atomic_file
 from weal.web.server_folder import is_result, open_results
@@ -24,7 +26,8 @@ from weal.web.server_folder import is_result, open_results
 CANDIDATES_FILE = "explore.db"
 PAGE_ROWS = 50
 PREDICTION_COLUMNS = ("id", "y", "mean", "sd", "low", "high")
-MAX_INDEXED_COLUMNS = 40  # columns of the table that have an index
+CACHE_KIB = 65_536  # of memory while the file is written
+INDEXED_COLUMNS = ("id", "y", "mean", "sd")  # others are sorted as they are read
 SqlValue = str | int | float | None
 PageKey = tuple[SqlValue, int]  # sort value and number of the last row of a page
 
@@ -58,8 +61,8 @@ class CandidatePage:
     last: PageKey | None  # where the next page begins; None: this is the last page
 
 
-def write(path: Path, seq: int, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Write the file; a row is (id, y, mean, sd, low, high, cells ...)."""
+def write(path: Path, seq: int, columns: Sequence[str], cells: Sequence[list[Any]]) -> None:
+    """Write the file; the cells of each column are id, y, mean, sd, low, high, cells ..."""
     names = [*PREDICTION_COLUMNS, *(f"c{k}" for k in range(len(columns)))]
     listed = ", ".join(names)
     with (
@@ -67,14 +70,17 @@ def write(path: Path, seq: int, columns: Sequence[str], rows: Iterable[Sequence[
         closing(sqlite3.connect(draft, isolation_level=None)) as base,
     ):
         base.execute("PRAGMA journal_mode = OFF")
+        base.execute("PRAGMA synchronous = OFF")  # the file is a cache, and moved when it is whole
+        base.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        base.execute("PRAGMA temp_store = MEMORY")
         base.execute(f"CREATE TABLE row (n INTEGER PRIMARY KEY, {listed})")
         base.execute("CREATE TABLE about (name TEXT)")
         base.execute("BEGIN")
         marks = ", ".join("?" * len(names))
-        plain = ([_plain(cell) for cell in row] for row in rows)
-        base.executemany(f"INSERT INTO row ({listed}) VALUES ({marks})", plain)
+        rows = zip(*map(_plain_column, cells), strict=True)
+        base.executemany(f"INSERT INTO row ({listed}) VALUES ({marks})", rows)
         base.executemany("INSERT INTO about VALUES (?)", [(name,) for name in columns])
-        for name in names[: len(PREDICTION_COLUMNS) + MAX_INDEXED_COLUMNS]:
+        for name in INDEXED_COLUMNS:
             base.execute(f"CREATE INDEX by_{name} ON row ({name})")
         base.execute(f"PRAGMA user_version = {seq}")
         base.execute("COMMIT")
@@ -171,6 +177,25 @@ def _count(path: str, written: int, where: str, given: tuple[SqlValue, ...]) -> 
     """The number of matching rows, counted once for a file and a query."""
     with closing(open_results(Path(path))) as base:
         return int(base.execute(f"SELECT count(*) FROM row WHERE {where}", given).fetchone()[0])
+
+
+def _plain_column(cells: list[Any]) -> list[SqlValue]:
+    """The cells of a column as SQLite stores them; those of finite numbers as they are."""
+    kinds = set(map(type, cells)) - {type(None)}
+    if kinds <= {float} and all(map(math.isfinite, filter(None, cells))):
+        return cells
+    if kinds <= {str} and _is_unicode("".join(filter(None, cells))):
+        return cells
+    return list(map(_plain, cells))
+
+
+def _is_unicode(text: str) -> bool:
+    """Whether a text has no lone surrogate, which an old store may hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain(cell: object) -> SqlValue:

@@ -14,18 +14,16 @@ which never wait for them; `REQUESTED_JOBS` are jobs that a person waits for.
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from weal.campaign.candidates import CandidateTable
-from weal.campaign.events import LedgerLabel
 from weal.campaign.export import export as write_export
 from weal.campaign.ledger import Ledger
-from weal.campaign.prediction_text import moments_of
 from weal.campaign.quantity_status import left_out_words
-from weal.campaign.row_predictions import predict_quantity, quantity_neighbours
+from weal.campaign.row_predictions import quantity_neighbours
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
 from weal.core.arrays import Array
@@ -43,7 +41,8 @@ from weal.learner.label_entry import told_labels
 from weal.learner.state import QuantityView
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
-from weal.web import api_jobs, candidate_map, candidate_search, picture_png, table_jobs
+from weal.web import api_jobs, candidate_map, picture_png, table_jobs
+from weal.web.candidate_predictions import write_candidates
 from weal.web.job_context import (
     Arguments,
     AxisJson,
@@ -57,7 +56,6 @@ from weal.web.job_context import (
 )
 from weal.web.server_folder import Cells, plain_cells
 
-EXPLORE_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
 MAX_POINTS = 1500  # labels that are drawn; of more, a subset evenly spaced in time
 EFFECT_CANDIDATES, EFFECT_VALUES = 200, 41  # candidates averaged over, and values of the input
 BAND_SDS = 1.645  # half the width of a 90 % band of a normal distribution
@@ -124,54 +122,10 @@ def _finite(value: float) -> float | None:
 
 def explore(context: JobContext, arguments: Arguments, progress: Progress) -> None:
     """Write all candidates with cells and predictions for the page that searches them."""
-    campaign = context.campaign(arguments["name"])
-    seq = campaign.read_ledger().seq
-    progress("predicting the candidates", 0, 2)
-    session = campaign.read_session()
+    progress("reading the candidates", 0, 100)
+    session = context.campaign(arguments["name"]).read_session()
     session.pool.refuse_many("predictions")
-    for n, quantity in enumerate(session.state.measured):
-        columns, rows = _candidate_rows(session, quantity)
-        path = context.results.path(campaign.name, candidate_search.candidates_file(n))
-        candidate_search.write(path, seq, columns, rows)
-    progress("predicting the candidates", 1, 2)
-
-
-def _candidate_rows(
-    session: Session, quantity: Quantity
-) -> tuple[list[str], Iterable[Sequence[object]]]:
-    """Names of the table's columns, and a row for each candidate."""
-    names = list(dict.fromkeys(name for part in session.pool.parts for name in part.columns))
-    apart = (session.pool.plan.id_column, *(one.column for one in session.state.measured))
-    names = [name for name in names if name not in apart]
-    own, ids = session.ledger.quantity(quantity.name), [str(one) for one in session.pool.ids]
-    every = zip(
-        ids, _predictions(session, quantity), _prediction_cells(session, names), strict=True
-    )
-    return names, ((one, _mean_label(own.labels.get(one)), *p, *cells) for one, p, cells in every)
-
-
-def _predictions(
-    session: Session, quantity: Quantity
-) -> Iterator[tuple[float | None, float | None, float | None, float | None]]:
-    """Mean, sd and interval of each candidate, as `Quantity.format_prediction` takes them."""
-    candidates, rows = session.state.candidates, session.pool.rows
-    for start in range(0, rows, EXPLORE_BLOCK_ROWS):
-        X = candidates.inputs_at(slice(start, start + EXPLORE_BLOCK_ROWS))
-        for body in predict_quantity(session.state, session.beliefs, quantity, X, rows):
-            yield (*moments_of(quantity, body), body["low"], body["high"])
-
-
-def _prediction_cells(session: Session, names: list[str]) -> Iterator[tuple[object, ...]]:
-    """The cells of each candidate, in the order of these names."""
-    for part in session.pool.parts:
-        gaps = [None] * len(part)
-        yield from zip(
-            *(part.cells(name) if name in part.columns else gaps for name in names), strict=True
-        )
-
-
-def _mean_label(labels: Sequence[LedgerLabel] | None) -> float | None:
-    return sum(label.y for label in labels) / len(labels) if labels else None
+    write_candidates(context, session, progress)
 
 
 def neighbours_of(

@@ -14,7 +14,7 @@ from weal.campaign.config import check_goal, check_typed_goal
 from weal.campaign.results_import import ResultsImport
 from weal.errors import CampaignExists, TooLarge, WealError
 from weal.progress import Progress
-from weal.tables.candidate_table import PlannedTable, read_candidates
+from weal.tables.candidate_table import DEFAULT_ID_COLUMN, PlannedTable, read_candidates
 from weal.tables.cells import some_of
 from weal.tables.plan_columns import DECLARED
 from weal.tables.table import Table, read_table, table_of
@@ -40,6 +40,8 @@ ONE_ROW = (
     "The table has one row, so there is nothing to choose from: add rows to the file, or add "
     "candidates later (Settings)."
 )
+ADD_STAGES = 2  # reading, comparing
+MAKE_STAGES = 2  # reading, saving
 LOOK_STAGES = 4  # reading, reading again with the columns known, planning, checking
 RESULT_KINDS = ("result", "result-pass")  # types of columns that are measured besides the target
 MAX_PREVIEW_LINES = 500  # of a results file; lines with messages come first
@@ -64,9 +66,9 @@ def look(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
                 table = read_table(path, _options(given), leave_out=True)
                 given = {**given, "id": guess_id(table), "target": guess_target(table)}
                 progress("reading the table", 1, LOOK_STAGES)
-            table = read_table(path, _options(given), leave_out=True)
+            table = _read_table(path, given)
         progress("planning the columns", 2, LOOK_STAGES)
-        made, problem = _read(path, given)
+        made, problem = _plan(table, given)
         progress("checking the plan", 3, LOOK_STAGES)
     except ValueError as error:  # another sheet or header line may help
         _refuse_too_large(error)
@@ -94,7 +96,10 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
             raise CampaignExists(f"there is a campaign {name!r} already: choose another name")
         chosen = _goal_settings(given)
         with without_path(path, given.get("called", "")):
-            is_new, _ = create(context.store, name, path, _options(given), chosen, given["who"])
+            progress("reading the table", 0, MAKE_STAGES)
+            table = _read_table(path, given)
+            progress("saving the candidates", 1, MAKE_STAGES)
+            is_new, _ = create(context.store, name, table, _options(given), chosen, given["who"])
         if not is_new:
             raise CampaignExists(f"the campaign {name!r} was just created; choose another name")
     except ValueError as error:
@@ -108,6 +113,7 @@ def look_more(context: JobContext, given: Arguments, progress: Progress) -> dict
 
     path, options = upload(context, given), _options(given)
     campaign = context.campaign(given["name"])
+    progress("reading the table", 0, ADD_STAGES)
     ledger = campaign.read_ledger()
     named = [] if ledger.numbered else [ledger.id_column]
     called = given.get("called", "")
@@ -118,6 +124,7 @@ def look_more(context: JobContext, given: Arguments, progress: Progress) -> dict
     try:
         with without_path(path, called):
             made = read_more(ledger, path, options)
+            progress("comparing it with the candidates", 1, ADD_STAGES)
             _refuse_known_ids(campaign, made.table, ledger.id_column)
             notes = [*made.notes, *campaign.far_inputs(made)]
     except ValueError as error:
@@ -186,10 +193,16 @@ def _options(given: Arguments) -> TableOptions:
     return replace(options, more_targets=tuple(targets[1:])).with_words(words)
 
 
-def _read(path: Path, given: Arguments) -> tuple[PlannedTable | None, dict[str, object]]:
+def _read_table(path: Path, given: Arguments) -> Table:
+    """The table as `read_candidates` reads it, once for all that look at it."""
+    options = _options(given)
+    ids = options.id_column or DEFAULT_ID_COLUMN
+    return read_table(path, options, text=[ids], leave_out=True)
+
+
+def _plan(table: Table, given: Arguments) -> tuple[PlannedTable | None, dict[str, object]]:
     try:
-        with without_path(path):
-            return read_candidates(path, _options(given)), {"problem": None, "remedies": []}
+        return read_candidates(table, _options(given)), {"problem": None, "remedies": []}
     except ValueError as error:
         return None, problem_of(error)
 
