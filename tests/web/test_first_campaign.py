@@ -108,10 +108,10 @@ def typo(page):
     row = focus(page)
     right = f"{alloys.measure(row)}"
     enter(page, right.replace(".", ""))  # ten times too large
-    page.locator("[data-question] button:focus").wait_for()
-    page.keyboard.press("Enter")  # "yes, keep it"
+    page.locator("[data-question]").wait_for()
+    page.get_by_role("button", name="Yes, save").click()
     gone(page, row)
-    page.keyboard.press("u")
+    page.keyboard.press("Alt+u")
     page.locator(".big-id", has_text=row).wait_for()
     enter(page, right)
     gone(page, row)
