@@ -39,6 +39,23 @@ def test_the_same_with_decimal_commas(tmp_path, odd):
     np.testing.assert_array_equal(table.columns["x"], [1.5, 2, -3, np.nan, 4, np.nan, 5.25])
 
 
+@pytest.mark.parametrize("gap", ["n.a.", "N.A.", "k.A.", " n. a. ", "#NV", "missing"])
+def test_a_word_for_a_gap_beside_numbers_makes_no_category_of_them(tmp_path, gap):
+    cells = ["0,5", gap, "2,5", "1", gap, "7,5"]
+    table = read_table(write(tmp_path / "t.csv", cells, ";"), text=["id"])
+    gone = [np.nan]
+    np.testing.assert_array_equal(table.columns["x"], [0.5, *gone, 2.5, 1, *gone, 7.5])
+    assert f"x: {gap.strip()!r} (2) beside numbers was read as missing" in table.notes
+
+
+def test_the_same_word_beside_words_is_a_level_and_a_declared_category_keeps_it(tmp_path):
+    table = read_table(write(tmp_path / "t.csv", ["THF", "n.a.", "DMF"]), text=["id"])
+    assert table.cells("x") == ["THF", "n.a.", "DMF"]
+    options = TableOptions(types={"x": "category"})
+    found = read_table(write(tmp_path / "t.csv", ["1", "n.a.", "2"]), options=options)
+    assert found.cells("x") == ["1", "n.a.", "2"]
+
+
 @pytest.mark.parametrize("unit", ["%", "°C", "MPa", " %", " °C", " MPa"])
 def test_a_column_of_one_unit_throughout_is_of_numbers(tmp_path, unit):
     table = read_table(write(tmp_path / "t.csv", [f"{n}.5{unit}" for n in range(4)]), text=["id"])

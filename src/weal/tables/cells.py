@@ -2,7 +2,8 @@
 
 Columns (`read_numbers`; `number_columns` reads units, separators and cells in doubt)
     missing     blank, NA, na, N/A, n/a, #N/A, <NA>, NaN, NAN, nan, NULL, Null, null, None, - and ?
-                (in this spelling: Na is sodium, and `none` may be a coating)
+                (in this spelling: Na is sodium, and `none` may be a coating); beside numbers also
+                n.a., k.A., n.v., #NV, #N/D and missing, in any case
     numbers     Python's syntax without underscores; the typographic minus is a minus. A column is
                 numeric if ALL its cells are. 1e400 reads as infinite.
     12,5        a number where the comma does not separate cells and the whole column is written
@@ -50,6 +51,8 @@ MISSING_MARKERS = frozenset(
     {"", "NA", "na", "N/A", "n/a", "#N/A", "<NA>", "NaN", "NAN", "nan"}
     | {"NULL", "Null", "null", "None", "-", "?"}
 )
+# the same, in a column whose other cells are numbers; as words they may be levels
+NUMBER_GAP_MARKERS = frozenset({"n.a.", "n. a.", "k.a.", "k. a.", "n.v.", "#nv", "#n/d", "missing"})
 MINUS = "\N{MINUS SIGN}"
 MAX_EXACT_INTEGER = 2.0**53  # a float holds every whole number up to here
 _MIN_INTEGER_DIGITS, _MAX_INTEGER_DIGITS = 16, 300  # of whole numbers that a float holds, rounded

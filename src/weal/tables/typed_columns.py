@@ -5,6 +5,7 @@ missing. A column of several types is text. Numbers and truth values without a g
 (NaN: missing), are read-only arrays; other columns are lists with None for missing cells.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from weal.tables.cells import (
     MAX_EXACT_INTEGER,
+    NUMBER_GAP_MARKERS,
     Cell,
     PercentCell,
     cell_text,
@@ -101,7 +103,7 @@ def type_text(
         packed = pack_cells(numbers)
         return TypedColumn(packed, _unit(form), tuple(_rounded_note(name, list(cells), packed)))
     try:
-        read = None if form.numbers is None else read_number_column(name, known, form.numbers)
+        read = None if form.numbers is None else _read_numbers(name, known, form.numbers)
     except TableError as error:
         return TypedColumn(pack_cells(known), refusal=error)
     if read is None:
@@ -111,6 +113,21 @@ def type_text(
     packed = pack_cells(read.numbers)
     notes = (*_notes(name, read, form, ids), *_rounded_note(name, list(cells), packed))
     return TypedColumn(packed, read.unit, notes, decimal=read.decimal)
+
+
+def _read_numbers(name: str, cells: Sequence[str | None], form: NumberForm) -> NumberColumn | None:
+    """The numbers of a column, words such as n.a. beside them as gaps; None: a column of words."""
+    read = read_number_column(name, cells, form)
+    if read is not None:
+        return read
+    texts = [one.strip() for one in cells if one]
+    gaps = Counter(one for one in texts if one.lower() in NUMBER_GAP_MARKERS)
+    rest = [None if one and one.strip() in gaps else one for one in cells]
+    read = read_number_column(name, rest, form) if gaps else None
+    if read is None:
+        return None
+    said = ", ".join(f"{word!r} ({n})" for word, n in gaps.most_common())
+    return replace(read, notes=(*read.notes, f"{said} beside numbers was read as missing"))
 
 
 def _type_percentages(
