@@ -132,6 +132,14 @@ def test_effects_and_maps_come_when_they_are_found(eve):
     map_ = until(eve, "/c/steel/effects/picture?x=temp&y=hours", "circles are measured rows")
     assert map_.count('class="mark"') == 14
     assert eve.get("/c/steel/effects/picture?x=nothing").status_code in (200, 422)
+    for query in ("x=temp", "x=temp&y=hours"):
+        assert eve.get(f"/c/steel/picture/effect.svg?{query}").content.startswith(b"<?xml")
+        assert eve.get(f"/c/steel/picture/effect.png?{query}").content.startswith(b"\x89PNG")
+    table = eve.get("/c/steel/picture/effect.csv?x=temp&y=hours").text.splitlines()
+    assert table[0] == "temp,hours,predicted"
+    assert len(table) == 1 + 21 * 5  # temperatures and hours
+    for bad in ("effect.svg?x=nothing", "effect.exe?x=temp", "effect.svg"):
+        assert eve.get(f"/c/steel/picture/{bad}").status_code == 404
 
 
 def test_rows_that_cannot_be_asked_for_are_refused_and_none_is_taken(labelled):

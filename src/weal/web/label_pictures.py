@@ -31,7 +31,7 @@ from weal.web.picture import (
 )
 from weal.web.svg_axes import HEIGHT, WIDTH, across, axis, frame, upward
 
-MAX_LINKED = 300  # labels that are drawn on a page
+MAX_LINKED = 150  # labels that are drawn on a page
 RECENT_LABELS = 24
 CURVE_STYLES = ("accent", "second", "third")
 SURE = 0.5  # probability of a word below which it was not expected

@@ -23,7 +23,7 @@ from weal.web.picture import (
 )
 from weal.web.svg_axes import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, SvgAxis, Ticks, axis, frame
 
-MAX_LINKED = 300  # labels that are drawn on a page
+MAX_LINKED = 150  # labels that are drawn on a page
 SHADES = len(SHADE_COLOURS)
 COLUMNS = ("kind", "id", "candidates", "predicted", "measured")
 

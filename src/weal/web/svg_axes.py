@@ -72,20 +72,6 @@ def _round_step(step: float) -> float:
     return min(steps, key=lambda one: abs(math.log(one / step)))
 
 
-def line(x: SvgAxis, y: SvgAxis, xs: Sequence[float], ys: Sequence[float | None]) -> str:
-    """Points of a polyline."""
-    pairs = ((x.at(a), y.at(b)) for a, b in zip(xs, ys, strict=True))
-    return " ".join(f"{a},{b}" for a, b in pairs if a is not None and b is not None)
-
-
-def band(
-    x: SvgAxis, y: SvgAxis, xs: Sequence[float], low: Sequence[float], high: Sequence[float]
-) -> str:
-    """Points of the polygon between two lines."""
-    there, back = line(x, y, xs, low), line(x, y, [*reversed(xs)], [*reversed(high)])
-    return f"{there} {back}"
-
-
 def across(values: Iterable[float | None]) -> SvgAxis:
     """The horizontal axis of a picture."""
     return axis(values, LEFT, WIDTH - RIGHT)

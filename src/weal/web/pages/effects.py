@@ -1,22 +1,20 @@
 """Partial dependence of the prediction on one input, and a map of two inputs, as SVG pictures."""
 
-import math
-from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, HTTPException, Query, Response
 
 from weal.quantities.kinds import WORKED
-from weal.web.job_context import Arguments, AxisJson, EffectJson, MapJson
+from weal.web.effect_pictures import effect_map, effect_picture
+from weal.web.job_context import Arguments
+from weal.web.job_worker import Job
+from weal.web.pages.pictures import COMPUTING, FILE_TYPES, FILE_WAIT_SECONDS, file_response, shown
 from weal.web.pages.quantity_view import inputs_of, job_key
+from weal.web.picture import Picture
 from weal.web.request import CampaignRead, CampaignRequest
-from weal.web.svg_axes import SvgAxis, axis, band, line
 
 router = APIRouter()
-EFFECT_WIDTH, EFFECT_HEIGHT, EFFECT_LEFT, EFFECT_BOTTOM = 640, 360, 64, 48
-SHADES = 9  # of a map
 Name = Annotated[str, Query(max_length=10_000)]
 
 
@@ -57,25 +55,49 @@ def _address(context: CampaignRequest, x: str, y: str) -> str:
 @router.get("/c/{name}/effects/picture")
 def picture(context: CampaignRead, x: Name, y: Name = "") -> Response:
     """The picture once the worker has computed it."""
-    kind = "map" if y else "effect"
-    part = _part(context)
-    given: Arguments = {"name": context.name, "quantity": part}
-    given |= {"x": x, "y": y} if y else {"input": x}
-    job = context.submit(kind, job_key(context, kind, x, y, part), **given)
+    job = _job(context, x, y)
     if not context.has_finished(job):
         return context.page("explore/wait.html", again=_address(context, x, y))
-    found = context.job_result(job.id, "map", "effect")
+    found = _drawn(context, job, y)
     if found is None:
         return context.page("explore/no_model.html")
-    shown = {
-        "found": found,
-        "width": EFFECT_WIDTH,
-        "height": EFFECT_HEIGHT,
-        "target": _title(context, part),
-    }
+    query = {"x": x, "y": y} | ({"quantity": _part(context)} if len(_parts(context)) > 1 else {})
+    return context.page("watch/picture.html", picture=shown(context, found, query))
+
+
+@router.get("/c/{name}/picture/effect.{ending}", response_class=Response)
+def download(context: CampaignRead, ending: str, x: Name = "", y: Name = "") -> Response:
+    """The picture as a file."""
+    inputs = inputs_of(context)
+    if ending not in FILE_TYPES or x not in inputs or (y and y not in inputs):
+        raise HTTPException(404, "There is no such picture: name inputs, as in ?x=temp&y=time.")
+    job = _job(context, x, y)
+    if not job.finished.wait(FILE_WAIT_SECONDS):
+        raise HTTPException(503, COMPUTING)
+    found = _drawn(context, job, y)
+    if found is None:
+        raise HTTPException(404, "There is no model yet: it needs more labels.")
+    return file_response(context, found, ending)
+
+
+def _job(context: CampaignRequest, x: str, y: str) -> Job:
+    """The job that computes the effect of one input, or of two."""
+    kind, part = "map" if y else "effect", _part(context)
+    given: Arguments = {"name": context.name, "quantity": part}
+    given |= {"x": x, "y": y} if y else {"input": x}
+    return context.submit(kind, job_key(context, kind, x, y, part), **given)
+
+
+def _drawn(context: CampaignRequest, job: Job, y: str) -> Picture | None:
+    """The picture of a finished job; None without a model."""
+    found = context.job_result(job.id, "map", "effect")
+    if found is None:
+        return None
+    part = _part(context)
+    target, own = _title(context, part) or "", context.ledger.quantities.get(part)
     if y:
-        return context.page("explore/map.html", **shown, **map_geometry(found))
-    return context.page("explore/effect.html", **shown, **effect_geometry(found))
+        return effect_map(found, target, own.quantity if own else None)
+    return effect_picture(found, target)
 
 
 def _title(context: CampaignRequest, part: str) -> str | None:
@@ -86,76 +108,3 @@ def _title(context: CampaignRequest, part: str) -> str | None:
     if part == WORKED:
         return "P(works)"
     return f"P({part if own is None else f'{part} is {own.quantity.words[1]}'})"
-
-
-def effect_geometry(found: EffectJson) -> dict[str, object]:
-    """A line with its band, or a bar for each level of a category."""
-    mean, low, high = found["mean"], found["low"], found["high"]
-    y = axis([*low, *high], EFFECT_HEIGHT - EFFECT_BOTTOM, 12)
-    x, ticks = _horizontal(found, EFFECT_LEFT, EFFECT_WIDTH - 12)
-    xs = axis_positions(found)
-    bars = [
-        {"cx": x.at(a), "cy": y.at(m), "top": y.at(h), "end": y.at(b)}
-        for a, m, b, h in zip(xs, mean, low, high, strict=True)
-    ]
-    return {"y_ticks": y.marks, "ticks": ticks, "bars": bars, "line": line(x, y, xs, mean),
-            "band": band(x, y, xs, low, high)}  # fmt: skip
-
-
-def map_geometry(found: MapJson) -> dict[str, object]:
-    """Shaded cells, and the measured rows as points."""
-    x, x_ticks = _horizontal(found["x"], EFFECT_LEFT, EFFECT_WIDTH - 12)
-    y, y_ticks = _horizontal(found["y"], EFFECT_HEIGHT - EFFECT_BOTTOM, 12)
-    flat = [one for row in found["mean"] for one in row]
-    low, high = min(flat), max(flat)
-    across, down = _spans(x, axis_positions(found["x"])), _spans(y, axis_positions(found["y"]))
-    cells = [
-        {"x": left, "y": top, "width": width, "height": height, "mean": one,
-         "shade": int((SHADES - 1) * (one - low) / ((high - low) or 1.0) + 0.5)}
-        for (top, height), row in zip(down, found["mean"], strict=True)
-        for (left, width), one in zip(across, row, strict=True)
-    ]  # fmt: skip
-    points = [
-        (id_, label, x.at(_axis_position(found["x"], a)), y.at(_axis_position(found["y"], b)))
-        for id_, a, b, label in found["points"]
-    ]
-    return {"ticks": x_ticks, "y_ticks": y_ticks, "cells": cells,
-            "points": points, "low": low, "high": high, "shades": range(SHADES)}  # fmt: skip
-
-
-def _spans(axis: SvgAxis, positions: list[float]) -> list[tuple[float, float]]:
-    """Begin and width of the cell of each position; cells meet half way."""
-    middle = [0.5 * (a + b) for a, b in pairwise(positions)]
-    ends = [axis.at(one) or 0.0 for one in [axis.low, *middle, axis.high]]
-    return [(round(min(a, b), 2), round(abs(b - a) + 0.3, 2)) for a, b in pairwise(ends)]
-
-
-def axis_positions(found: AxisJson) -> list[float]:
-    """Positions of an input's values on its axis; levels are numbered."""
-    if found["levels"]:
-        return [float(n) for n in range(len(found["values"]))]
-    return [_axis_position(found, float(one)) for one in found["values"]]
-
-
-def _axis_position(found: AxisJson, value: float) -> float:
-    return math.log10(max(value, 5e-324)) if found["log"] else value
-
-
-def _horizontal(
-    found: AxisJson, start: float, end: float
-) -> tuple[SvgAxis, list[tuple[float | None, str]]]:
-    """The axis of an input and its ticks (position, text)."""
-    at = axis_positions(found)
-    if found["levels"]:
-        edge = SvgAxis(-0.5, len(at) - 0.5, start, end, ())
-        return edge, [(edge.at(n), name) for n, name in zip(at, found["levels"], strict=True)]
-    low, high = min(at), max(at)
-    exact = SvgAxis(low, high if high > low else low + 1.0, start, end, axis(at, start, end).ticks)
-    shown = [tick for tick in exact.ticks if exact.low <= tick <= exact.high]
-    return exact, [(exact.at(tick), _tick_text(tick, found)) for tick in shown]
-
-
-def _tick_text(tick: float, found: AxisJson) -> str:
-    if found["origin"] is None:
-        return f"{10.0**tick:.3g}" if found["log"] else f"{tick:.6g}"
-    return f"{datetime.fromisoformat(found['origin']) + timedelta(days=tick):%Y-%m-%d}"

@@ -153,10 +153,14 @@ def download(context: CampaignRead, file: str, x: ColumnName = "", y: ColumnName
             404, f"There is no such picture: there are {names}, each as .svg, .png and .csv."
         )
     picture = _whole_picture(context, which, x, y)
-    headers = {"Content-Disposition": _attachment(f"{context.name}-{which}.{ending}")}
-    return Response(
-        _content(context, picture, ending), media_type=FILE_TYPES[ending], headers=headers
-    )
+    return file_response(context, picture, ending)
+
+
+def file_response(context: CampaignRequest, picture: Picture, ending: str) -> Response:
+    """A picture as a file to save."""
+    headers = {"Content-Disposition": _attachment(f"{context.name}-{picture.which}.{ending}")}
+    content = _content(context, picture, ending)
+    return Response(content, media_type=FILE_TYPES[ending], headers=headers)
 
 
 def _part(context: CampaignRequest, which: str) -> Response:
