@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from soak import count
 from weal import EnsembleGPRegressor, Kernel
-from weal.core.paper import random_features
+from weal.core.paper import ensemble, random_features
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(25, 3)) * [1.0, 50.0, 0.02] + [0.0, 300.0, -1.0]
@@ -241,7 +241,12 @@ def test_the_density_has_unit_mass_and_adds_noise_to_what_predict_says(
     model = regressor(kernels, approximation, magnitude).fit(X, y)
     mean, std = model.predict(x_new[:3], return_std=True)
     noise = model.weights_ @ model.noise_**2 * model.scaling_.y_sd**2
-    for point, center, sd in zip(x_new[:3], mean, np.sqrt(std**2 + noise), strict=True):
+    variance = std**2 + noise
+    if model.ensemble_.scale.freedom[0] < np.inf and model.kernels is None:
+        var = ensemble.predict(model.ensemble_, model.model_.points(x_new[:3]))[1]  # (M, 3)
+        spent = model.weights_ * model.ensemble_.scale.fitted_freedom / (len(y) + 1.0)
+        variance += (spent @ var + spent @ model.noise_**2) * model.scaling_.y_sd**2
+    for point, center, sd in zip(x_new[:3], mean, np.sqrt(variance), strict=True):
         labels = center + np.sinh(np.linspace(-6.0, 6.0, 6001)) * sd  # to 200 sds: Student-t tails
         p = np.exp(model.log_predictive_density(np.tile(point, (6001, 1)), labels))
         assert_allclose(np.trapezoid(p, labels), 1.0, rtol=1e-6)

@@ -44,6 +44,8 @@ def mixture(model, point):
     s = v + ens.noise
     if model.magnitude == "integrated":
         a, b = ens.scale.a, ens.scale.b
+        if model.kernels is None:  # kernel parameters were fitted
+            s = s * (1.0 + ens.scale.fitted_freedom / (len(y) + 1.0))
         parts = stats.t(2.0 * a, mu, np.sqrt(b / a * s))
     else:
         parts = stats.norm(mu, np.sqrt(ens.magnitude * s))

@@ -591,7 +591,7 @@ class LearnerView:
         >>> import numpy as np
         >>> from weal import ActiveLearner
         >>> X = np.random.default_rng(0).uniform(-1, 1, (40, 4))
-        >>> learner = ActiveLearner(X, {"model_version": "0.3"})
+        >>> learner = ActiveLearner(X)
         >>> learner.tell(range(40), np.sin(3 * X[:, 1] + X[:, 2]))
         >>> {name: round(p, 2) for name, p in learner.input_importance().items()}
         {'input 1': 1.0, 'input 2': 1.0, 'input 0': 0.0, 'input 3': 0.0}

@@ -92,10 +92,10 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
         evidence speaks against are set aside, and come back should it change. False: every label
         is believed.
-    model_version : {"0.2", "0.3"}
-        Which classes of models experts are selected from. "0.3" adds subsets of the inputs, a
-        linear trend, one lengthscale for each category, noise that varies, and wider intervals
-        with few labels; it takes more time, and is being measured.
+    model_version : {"0.3", "0.2"}
+        Which version's classes of models experts are selected from. Files and campaigns that weal
+        0.2 wrote keep "0.2", so that they predict what they predicted: no subsets of the inputs,
+        no linear trend, one lengthscale for each level of a category, and even noise.
     scaling : Scaling or None
         Fixed locations and scales; None: from the data of the first fit.
     random_state : int, RandomState or None
@@ -634,7 +634,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         >>> from weal import EnsembleGPRegressor
         >>> X = np.random.default_rng(0).uniform(-1, 1, (40, 4))
         >>> y = np.sin(3 * X[:, 1] + X[:, 2])
-        >>> model = EnsembleGPRegressor(model_version="0.3").fit(X, y)
+        >>> model = EnsembleGPRegressor().fit(X, y)
         >>> {name: round(p, 2) for name, p in model.input_importance().items()}
         {'x1': 1.0, 'x2': 1.0, 'x0': 0.0, 'x3': 0.0}
         """

@@ -40,7 +40,7 @@ def test_a_goal_changes_what_is_asked_while_rows_are_out_and_loses_none(alloys):
     assert (found["members"]["best_id"], found["members"]["best"]) == (row["id"], 340.0)
     assert found["curve"]["now"] == 340.0
     said("settings", "alloys", "--goal", "learn")
-    assert "mvr-var-igs" in json.loads(said("ask", "alloys", "--json").out)[0]["scores"]
+    assert "mvr-var-misfit" in json.loads(said("ask", "alloys", "--json").out)[0]["scores"]
 
 
 def test_the_reason_is_that_of_the_goal_when_the_row_was_asked(alloys):
@@ -161,7 +161,7 @@ def test_all_labels_equal_is_no_reason_to_stop(tmp_path):
 def test_another_process_reads_the_same_status_and_replay_is_the_live_state(alloys):
     with weal.open_campaign("alloys") as one, weal.open_campaign("alloys") as other:
         one.change(goal="maximise")
-        one.tell(one.ask(), 315.0)
+        one.tell(one.ask(), 315.0, sure=True)
         assert other.status() == one.status()
         assert other.read_session().state.settings.goal.text == "maximise"
         other.change(goal="above 310")

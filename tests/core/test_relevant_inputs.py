@@ -11,15 +11,19 @@ from reference.cases import frozen
 from weal.core.constants import IRRELEVANT, NOISE_RATIO_GRID
 from weal.core.extensions import quasi_newton
 from weal.core.extensions.ard import fit
-from weal.core.extensions.integrated_evidence import evidence_constant
+from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
 from weal.core.extensions.model_selection import candidate_grid, refit_selection, select_models
 from weal.core.extensions.relevant_inputs import (
+    MAX_SUBSET_POSTERIOR,
     fit_relevant,
     log_subset_prior,
     nested_subsets,
+    on_all_inputs,
+    relevance_probability,
     relevant,
     subset_candidates,
 )
+from weal.core.extensions.varying_noise import selected_ensemble
 from weal.core.paper.kernels import Kernel
 
 START = {"rbf": 6.0, "matern52": 6.0}
@@ -166,3 +170,26 @@ def test_quasi_newton_finds_the_minimum_that_scipy_finds():
         found = quasi_newton.minimise(loss, np.zeros(6), H, low, high, 1e-9)
         assert found.loss == pytest.approx(truth.fun, abs=1e-6)
         assert ((low <= found.p) & (found.p <= high)).all()
+
+
+def test_experts_of_all_inputs_keep_their_share_however_sure_the_evidence_is():
+    X, y, noise_var = problem(t=60, d=6, noise=0.0)
+    found = select_models(candidate_grid(6), NOISE_RATIO_GRID, X, y, noise_var)
+    trained = selected_ensemble(found, X, y, noise_var)
+    of_subset = np.array([not relevant(kernel, 6).all() for kernel in found.kernels])
+    assert trained.w[of_subset].sum() == pytest.approx(MAX_SUBSET_POSTERIOR, abs=1e-3)
+    irrelevant = relevance_probability(found.kernels, trained.w, 6)[[1, 3, 4, 5]]
+    np.testing.assert_allclose(irrelevant, 0.0, atol=0.01)
+
+
+def test_inputs_that_do_not_matter_leave_no_trace_in_evidence_without_noise():
+    """At a lengthscale of 1e6 they did: noise ratios are as small as 1e-11."""
+    X, y, noise_var = problem(t=80, d=12, noise=0.0)
+    inputs = [0, 2]
+    small = Kernel("rbf", (2.0, 3.0), offset=10.0)
+    large = on_all_inputs(small, inputs, (), 12)
+    each = [
+        log_evidence_grid([kernel], [1e-11], Z, y, noise_var)[0][0, 0]
+        for kernel, Z in ((small, X[:, inputs]), (large, X))
+    ]
+    assert each[0] == pytest.approx(each[1], abs=0.05)

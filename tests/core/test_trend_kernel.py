@@ -167,9 +167,19 @@ def test_intervals_of_0_2_are_not_widened():
         for version in ("0.2", "0.3")
     )
     assert old.ensemble_.scale.fitted_freedom is None
-    np.testing.assert_array_equal(new.ensemble_.scale.fitted_freedom, 7.0)
+    assert (new.ensemble_.scale.fitted_freedom > 0.0).all()
     given = EnsembleGPRegressor([Kernel("rbf", 1.0)], random_state=0).fit(X, y)
     assert given.ensemble_.scale.fitted_freedom is None
+
+
+def test_intervals_are_widened_the_more_the_more_noise_labels_have():
+    X = np.random.default_rng(12).uniform(-1.0, 1.0, (25, 2))
+    f, more = np.sin(2.0 * X[:, 0]) + X[:, 1] ** 2, np.random.default_rng(13).standard_normal(25)
+    spent = []
+    for noise in (0.0, 0.1, 1.0):
+        scale = EnsembleGPRegressor(random_state=0).fit(X, f + noise * more).ensemble_
+        spent.append(float(scale.w @ scale.scale.fitted_freedom))
+    assert 2.0 < spent[0] < spent[1] < spent[2] < 7.0
 
 
 def test_warped_labels_have_no_trend():

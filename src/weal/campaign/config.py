@@ -23,7 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "goal": "learn",  # what the labels are for, as text
     "lease": WEEK_SECONDS,  # seconds for which a row is out with who asked for it
     "outliers": True,  # whether labels may be wrong; False: every label is believed
-    "model_version": "0.2",  # "0.3": experts are selected from more classes of models
+    "model_version": "0.3",  # whose classes of models experts are selected from; "0.2": of then
     "n_start": None,  # labels before there is a model
     "repeats": True,  # whether `ask` may offer a row that has a label, where the goal gains by it
     "seed": 0,  # decides all that is random

@@ -162,7 +162,7 @@ warp = click.option(
 model_version = click.option(
     "--model-version",
     type=click.Choice(["0.2", "0.3"]),
-    help="Classes of models: 0.3 has more, takes more time, and is being measured [default: 0.2].",
+    help="Select models as this version of weal does [default: 0.3; a store of 0.2 keeps 0.2].",
 )
 
 

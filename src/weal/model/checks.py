@@ -76,18 +76,16 @@ def check_warp(warp: str | None) -> None:
         raise ValueError(f"warp is {warp!r}; it must be 'auto', 'asinh' or None")
 
 
-# Versions of the selection of experts. What weal 0.2 wrote names none. "0.3" has more classes of
-# models; it is not the default while it takes more time and its intervals are at times too narrow.
-OLD_MODEL_VERSION, NEW_MODEL_VERSION = "0.2", "0.3"
-MODEL_VERSION = OLD_MODEL_VERSION  # the default
+# Versions of weal whose selection of experts can be had. What 0.2 wrote names none.
+OLD_MODEL_VERSION, MODEL_VERSION = "0.2", "0.3"
 
 
 def check_model_version(version: object) -> None:
     """Refuse an unknown value of `model_version`."""
-    if version not in (OLD_MODEL_VERSION, NEW_MODEL_VERSION):
+    if version not in (OLD_MODEL_VERSION, MODEL_VERSION):
         raise ValueError(
-            f"model_version is {version!r}; it must be {OLD_MODEL_VERSION!r}, the default, or "
-            f"{NEW_MODEL_VERSION!r} for more classes of models"
+            f"model_version is {version!r}; it must be {MODEL_VERSION!r}, or {OLD_MODEL_VERSION!r} "
+            "to select experts as weal 0.2 did"
         )
 
 

@@ -21,7 +21,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from weal.core.arrays import Array
-from weal.core.constants import FITTED_FREEDOM, MAX_EXPERTS, NOISE_RATIO_GRID
+from weal.core.constants import (
+    FEW_LABELS,
+    FITTED_FREEDOM,
+    FITTED_FREEDOM_NOISE,
+    MAX_EXPERTS,
+    NOISE_RATIO_GRID,
+)
 from weal.core.extensions import model_selection
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.embeddings import EncodedFeatures
@@ -244,6 +250,9 @@ def _select_models(
 ) -> ModelSelection:  # fmt: skip
     """The selection of experts; a coarse one uses every second kernel and noise ratio.
 
+    It has neither subsets of the inputs nor a trend: it is for labels whose noise varies, where
+    they take a third of the time.
+
     Labels that are warped have no trend class: a line in warped labels is exponential in labels,
     and rows far from the data were predicted at seven times the largest label.
     """
@@ -252,14 +261,15 @@ def _select_models(
         found, ratios = found[::2], ratios[::2]
     known = (X, z / np.sqrt(variance), noise / variance)
     additive = setting.approximation != "features"  # anova has none
+    more = not (setting.is_of_0_2 or coarse)
     return model_selection.select_models(
         found,
         ratios,
         *known,
         temper=setting.temper,
         additive=additive,
-        trend=not setting.is_of_0_2 and warp == IDENTITY_WARP,
-        subsets=not setting.is_of_0_2,
+        trend=more and warp == IDENTITY_WARP,
+        subsets=more,
     )
 
 
@@ -380,7 +390,7 @@ def select_models(
     M, d = len(selection.noise), X.shape[1]
     embedding = _embedding(setting, selection.dictionary, selection.noise, X, seed)
     experts = embedding.prior_experts(selection.dictionary, d, M)
-    spent = FITTED_FREEDOM if setting.adaptive and not setting.is_of_0_2 else 0.0
+    spent = _fitted_freedom(selection, len(X)) if setting.groups_columns else None
     scale = ConjugateMagnitude.prior(M, selection.variance, selection.unit, spent)
     ensemble = Ensemble(
         experts, selection.log_w, scale, selection.noise, setting.temper, selection.field,
@@ -389,6 +399,15 @@ def select_models(
     return SelectedPrior(
         selection.dictionary, embedding, ensemble, selection.warp, selection.outliers
     )
+
+
+def _fitted_freedom(selection: ExpertSelection, t: int) -> Array:  # (M,)
+    """Labels that the fit of kernel parameters to t labels has spent, by the noise of an expert."""
+    share = selection.noise * selection.unit / selection.variance
+    if selection.varies is not None:
+        share = share + selection.varies
+    spent = FITTED_FREEDOM * share / (share + FITTED_FREEDOM_NOISE)
+    return np.maximum(spent, FITTED_FREEDOM * min(FEW_LABELS / t, 1.0))
 
 
 def _variances(sd: Array | None) -> Array | None:

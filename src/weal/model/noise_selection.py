@@ -21,7 +21,7 @@ from weal.core.extensions.noise_field import NoiseField
 from weal.core.extensions.noise_hypotheses import Labels, NoiseHypotheses, weigh_noise
 from weal.core.extensions.outliers.prior import OutlierReport
 
-MIN_LABELS, MIN_VALUES = 30, 10
+MIN_LABELS, MIN_VALUES = 40, 10
 MAX_TESTED_LABELS = 200  # included ones, whose residuals are looked at
 # Rows of labels, at most so many: by a hash of their content.
 Sample = Callable[[Labels, int], NDArray[np.intp]]

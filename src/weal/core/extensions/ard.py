@@ -295,6 +295,13 @@ def fit(
     return maximise(problem, np.append(shape.place(start), np.log(noise)))
 
 
+def start_loss(start: Kernel, noise: float, X: Array, y: Array, noise_var: Array) -> float:
+    """-(L + log prior) of a kernel and a noise ratio, where a fit would start."""
+    shape = kernel_parameters(start, start.n_inputs(X.shape[1]))
+    problem = EvidenceFit.of(shape, X, y, noise_var)
+    return problem.loss(np.append(shape.place(start), np.log(noise)))[0]
+
+
 def maximise(problem: EvidenceFit, p: Array) -> EvidencePeak:
     """The maximum of the evidence, searched from p (P,)."""
     low, high = problem.bounds

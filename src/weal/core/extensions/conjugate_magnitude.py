@@ -15,8 +15,9 @@ Where experts were selected by the labels, a label is predicted with a larger va
 
     (b / a) s (1 + kappa / (2 a))
 
-kappa is `fitted_freedom`, what the fit of kernel parameters has spent, in labels. A dozen experts
-represent what labels leave open of these only in part. Evidence and weights are not affected.
+kappa is `fitted_freedom`, what the fit of kernel parameters has spent, in labels: the more, the
+noisier labels are to an expert. A dozen experts represent what labels leave open of these only in
+part. Evidence and weights are not affected.
 
 A noise variance that is stated in label units becomes a ratio by division by `unit`: the magnitude
 expected when the experts were selected (`label_noise`). No label changes the unit, since then the
@@ -52,12 +53,12 @@ class ConjugateMagnitude:
 
     @classmethod
     def prior(
-        cls, M: int, variance: float = 1.0, unit: Array | None = None, fitted_freedom: float = 0.0
-    ) -> Self:
+        cls, M: int, variance: float = 1.0, unit: Array | None = None,
+        fitted_freedom: Array | None = None,
+    ) -> Self:  # fmt: skip
         """The prior for labels of this variance; `unit` defaults to b / a."""
         a, b = np.full(M, MAGNITUDE_PRIOR_A), np.full(M, variance * MAGNITUDE_PRIOR_B)
-        spent = np.full(M, fitted_freedom) if fitted_freedom else None
-        return cls(a, b, b / MAGNITUDE_PRIOR_A if unit is None else unit, spent)
+        return cls(a, b, b / MAGNITUDE_PRIOR_A if unit is None else unit, fitted_freedom)
 
     @property
     def freedom(self) -> Array:  # (M,)

@@ -5,7 +5,7 @@ each input, fitted to the labels (`ard`), in a family of the grid, in anova (`an
 trend (`trend_kernel`). The classes of candidates have prior probabilities:
 
     subsets of inputs      SUBSET_SHARE, from MIN_INPUTS inputs on (`relevant_inputs`); the others
-                           divide the rest
+                           divide the rest, and have a posterior of 1 - MAX_SUBSET_POSTERIOR or more
     trend                  TREND_SHARE; the others divide the rest
     anova                  1 - (1 - ANOVA_SHARE)^(d - 1)   none with one input
     one for each input     FITTED_SHARE of the rest        evenly over the families
@@ -58,7 +58,7 @@ from weal.core.constants import (
     TREND_STRENGTH,
 )
 from weal.core.extensions.anova_kernel import ANOVA
-from weal.core.extensions.ard import EvidencePeak, fit, forward, noise_prior
+from weal.core.extensions.ard import EvidencePeak, fit, forward, noise_prior, start_loss
 from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
 from weal.core.extensions.label_noise import prior_height, units
 from weal.core.extensions.level_lengths import (
@@ -74,6 +74,7 @@ from weal.core.extensions.posterior_points import (
     prior_correction,
 )
 from weal.core.extensions.relevant_inputs import (
+    MAX_SUBSET_POSTERIOR,
     MIN_INPUTS,
     SUBSET_SHARE,
     fit_relevant,
@@ -94,6 +95,9 @@ class ModelSelection:
     unit: Array  # (H,)  of the noise that labels bring along
     log_prior: Array  # (H,)  their log weights before the first label, not normalised
     fitted: float  # posterior of the classes with one lengthscale for each input
+
+
+MAX_TREND_LOSS_NATS = 6.0  # that a trend may cost before its parameters are fitted
 
 
 def candidate_grid(d: int, widths: Widths = ()) -> tuple[Kernel, ...]:
@@ -121,7 +125,7 @@ def select_models(
     on_grid = evidence - prior_correction(unit, noise_var) + _noise_shares(ratios, noise_var)
     models = [(kernel, ratio) for kernel in kernels for ratio in ratios]
     parts = [CandidateModels(models, evidence.ravel(), unit.ravel(), on_grid.ravel())]
-    shares = [1.0 / len(kernels)]
+    shares, found = [1.0 / len(kernels)], None
     if relevance and len(y) >= MIN_LABELS_FOR_ARD:
         d, widths = kernels[0].n_inputs(X.shape[1]), kernels[0].widths
         anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (d - 1) if additive else 0.0
@@ -139,27 +143,40 @@ def select_models(
             shares = [(1.0 - LEVELS_SHARE) * share for share in shares]
             shares.append(LEVELS_SHARE / len(peaks))
         if trend:
-            parts.append(_trend_models(peaks, X, y, noise_var))
-            shares = [*((1.0 - TREND_SHARE) * share for share in shares), TREND_SHARE]
+            _add_class(parts, shares, _trend_models(peaks, X, y, noise_var), TREND_SHARE)
         if subsets and d >= MIN_INPUTS:
-            heights = [float(part.log_post.max()) for part in parts]
-            best = float(np.max(heights + np.log(shares)))
-            best += np.log((1.0 - SUBSET_SHARE) / SUBSET_SHARE)
-            found = subset_candidates(peaks, best, X, y, noise_var)
-            if found is not None:
-                parts.append(found)
-                shares = [*((1.0 - SUBSET_SHARE) * share for share in shares), SUBSET_SHARE]
+            best = max(
+                float(part.log_post.max()) + np.log(share)
+                for part, share in zip(parts, shares, strict=True)
+            ) + np.log((1.0 - SUBSET_SHARE) / SUBSET_SHARE)
+            found = subset_candidates(peaks, float(best), X, y, noise_var)
+            _add_class(parts, shares, found, SUBSET_SHARE)
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
-    every = concat_candidates(parts)
-    return _best(every, every.log_post + np.log(shares)[kind], kind, temper)
+    every, of_subsets = concat_candidates(parts), -1 if found is None else len(parts) - 1
+    return _best(every, every.log_post + np.log(shares)[kind], kind, temper, of_subsets)
+
+
+def _add_class(
+    parts: list[CandidateModels], shares: list[float], found: CandidateModels | None, share: float
+) -> None:
+    """Add a class with a prior share; None where it has no candidate worth the time."""
+    if found is not None:
+        parts.append(found)
+        shares[:] = [*((1.0 - share) * other for other in shares), share]
 
 
 def _best(
-    every: CandidateModels, log_post: Array, kind: NDArray[np.intp], temper: float
+    every: CandidateModels, log_post: Array, kind: NDArray[np.intp], temper: float, of_subsets: int
 ) -> ModelSelection:
-    """The candidates with the largest posteriors, for log posteriors (n,) and classes (n,)."""
+    """The candidates with the largest posteriors, for log posteriors (n,) and classes (n,).
+
+    The posterior of the class `of_subsets` is limited to MAX_SUBSET_POSTERIOR; -1: there is none.
+    """
     log_prior = log_post - every.evidence
     log_post = normalise(log_prior + temper * every.evidence)
+    too_much = _excess(log_post, kind == of_subsets)
+    log_prior = log_prior - too_much
+    log_post = normalise(log_post - too_much)
     best = _select_experts(log_post, kind)
     chosen = [every.models[n] for n in best.tolist()]
     return ModelSelection(
@@ -169,6 +186,20 @@ def _best(
         log_prior[best] + _redistributed_log_weight(log_post, best, kind),
         float(np.exp(log_post[kind > 0]).sum()),
     )
+
+
+def _excess(log_post: Array, of_subsets: NDArray[np.bool_]) -> Array:  # (n,)
+    """Log posterior that a class has beyond the limit, for its candidates; 0 for others.
+
+    A chain of nested subsets is few of many, and Laplace's evidence of a smooth function on few
+    labels is surer of them than it should be. Experts of all inputs widen intervals where they
+    disagree, and cost little where they agree.
+    """
+    if not of_subsets.any():
+        return np.zeros(len(log_post))
+    odds = logsumexp(log_post[of_subsets]) - logsumexp(log_post[~of_subsets])
+    limit = np.log(MAX_SUBSET_POSTERIOR / (1.0 - MAX_SUBSET_POSTERIOR))
+    return np.where(of_subsets, max(float(odds - limit), 0.0), 0.0)
 
 
 def _select_experts(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -217,11 +248,17 @@ def _peaks(
 
 def _trend_models(
     peaks: Sequence[EvidencePeak], X: Array, y: Array, noise_var: Array
-) -> CandidateModels:
-    """The class with a linear trend, fitted from the likeliest peak without one."""
+) -> CandidateModels | None:
+    """The class with a linear trend, fitted from the likeliest peak without one.
+
+    None where a trend at that peak makes the labels less likely by MAX_TREND_LOSS_NATS: a smooth
+    function without noise, say, of which deviations of a Matern kernel know less.
+    """
     best = max(peaks, key=lambda peak: peak.log_z)
     kernel = replace(best.kernel, family=TREND, alpha=TREND_STRENGTH)
     noise = best.noise * float(np.exp(log_visible_share(np.log(TREND_STRENGTH))[0]))
+    if -start_loss(kernel, noise, X, y, noise_var / best.unit) < best.height - MAX_TREND_LOSS_NATS:
+        return None
     return point_candidates(_fit_peak((kernel, noise), X, y, noise_var), X, y, noise_var)
 
 
