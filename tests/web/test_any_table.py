@@ -102,7 +102,7 @@ def test_a_column_taken_as_the_id_or_as_a_row_counter_becomes_an_input(ann, stee
         "no": "", "run": "id", "T": "", "solvent": "", "yield": "target",
     }  # fmt: skip
     assert "row counter" in plain(page.text)
-    button = re.search(r'name="option" value="([^"]*)" aria-label="Use no as an input"', page.text)
+    button = re.search(r'name="option" value="([^"]*)" aria-label="Use as an input: no"', page.text)
     page = send(ann, fields, option=[unescape(button[1])])
     fields = choices(page)
     assert fields["kind"][0] == "number"
