@@ -53,6 +53,7 @@ from weal.web.pages import (
     session,
     tokens,
     watch,
+    worksheets,
 )
 from weal.web.problems import status_of
 from weal.web.request import CampaignRequest, RequestContext, ServerContext
@@ -184,8 +185,8 @@ def ago(time: datetime, now: datetime) -> str:
 
 
 PAGES = (
-    campaigns, session, tokens, help, labelling, print_sheet, watch, explore,
-    label_actions, effects, pictures, options, progress,
+    campaigns, session, tokens, help, labelling, worksheets, print_sheet, watch,
+    explore, label_actions, effects, pictures, options, progress,
 )  # fmt: skip
 STATIC = Path(__file__).with_name("static")
 _HTML_PAGE: dict[str, object] = {"text/html": {}}

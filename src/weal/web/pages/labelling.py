@@ -1,4 +1,4 @@
-"""The page Bench: type labels for leased rows, and upload worksheets.
+"""The page Bench: type labels for leased rows, skip them, or ask for more.
 
 A campaign with several quantities, or with words, has one form with a field for each: a number
 field, or a button for each word. Empty fields are told later. A run that failed is saved with the
@@ -8,16 +8,12 @@ A form carries a key, so that a form sent again after a lost connection or a ser
 nothing twice; a form sent again with other content is refused and shown with a new key. An
 implausible value is asked about: the answer counts for this very value, and not for one that was
 typed since. `label_actions` changes labels that are there, and undoes what was done.
-
-A worksheet is printed or downloaded, filled in and uploaded. Every line is shown before anything is
-saved; then all lines are saved, or none. Its content is its key, so that the same worksheet twice
-changes nothing.
 """
 
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Form, Query, Response, UploadFile
+from fastapi import APIRouter, Depends, Form, Query, Response
 
 from weal.campaign.label_input import entry
 from weal.campaign.plausibility import judge_in_ledger
@@ -30,7 +26,7 @@ from weal.tables.result_lines import bound_note
 from weal.web.input_shares import key_inputs
 from weal.web.job_context import Arguments
 from weal.web.pages.batch_form import batch_form, failed_ask, rows_left
-from weal.web.pages.campaigns import JobKey, form_key, store_upload
+from weal.web.pages.campaigns import form_key
 from weal.web.pages.row_form import (
     fields_digest,
     find_doubts,
@@ -43,10 +39,8 @@ from weal.web.pages.row_form import (
     works_text,
 )
 from weal.web.pages.row_labels import row_labels, undo_offer
-from weal.web.plan_form import HeaderLine, Text, sheet_options
 from weal.web.problems import status_of
 from weal.web.request import CampaignAsk, CampaignRead, CampaignRequest, CampaignSkip, CampaignTell
-from weal.web.server_folder import new_file
 
 router = APIRouter()
 MAX_ASK_ROWS = 500
@@ -349,63 +343,3 @@ def _reason(context: CampaignRequest, id_: str) -> dict[str, object]:
     found = context.cached_result("why")
     words = found.data.get(str(lease.seq), []) if found else []
     return {"why": words, "waiting": not words and not context.job_failure("why"), "focus": id_}
-
-
-MAX_FILE_NAME_LETTERS = 80
-File = Annotated[str, Form(pattern="^[0-9a-f]{32}$")]
-Called = Annotated[str, Form(max_length=MAX_FILE_NAME_LETTERS)]
-Work = Annotated[str, Query(max_length=64)]
-
-
-@router.get("/c/{name}/worksheet")
-def download(
-    context: CampaignRead, ending: Annotated[str, Query(pattern="^(csv|xlsx)$")] = "csv"
-) -> Response:
-    """Download the rows of this person as a file to fill in."""
-    leases = context.ledger.open_leases(context.now)
-    ids = [one.id for one in leases if one.who == context.who] or [one.id for one in leases]
-    path = new_file(context.server.results.folder, f".{ending}")
-    job = context.submit("worksheet", name=context.name, ids=ids, path=str(path))
-    return context.show_progress(job, then=context.url("settings"))
-
-
-@router.post("/c/{name}/sheet", status_code=303)
-def upload_results(context: CampaignTell, table: UploadFile) -> Response:
-    """Upload a filled-in worksheet and check it; nothing is saved yet."""
-    called = (
-        (table.filename or "the file").replace("\\", "/").rpartition("/")[2][:MAX_FILE_NAME_LETTERS]
-    )
-    job = context.submit(
-        "preview", name=context.name, file=store_upload(context, table), called=called, how={}
-    )
-    return context.show_progress(job, then=context.url("sheet"))
-
-
-@router.get("/c/{name}/sheet")
-def sheet(context: CampaignRead, work: Work = "") -> Response:
-    """The outcome of each line, before or after saving."""
-    found = context.job_result(work, "preview", "tell_file", name=context.name)
-    if found is None:
-        return context.redirect(context.url("bench"))
-    return context.page("bench/sheet.html", sheet=found)
-
-
-@router.post("/c/{name}/keep", status_code=303)
-def keep(
-    context: CampaignTell,
-    file: File,
-    called: Called = "",
-    twice: Annotated[str, Form(pattern="^(|replace|repeat)$")] = "",
-    sheet: Text = "",
-    header: HeaderLine = "",
-    look: Yes = False,
-    key: JobKey = "",
-) -> Response:
-    """Save the labels of a worksheet, or check it again with other choices."""
-    kind = "preview" if look else "tell_file"
-    given: Arguments = {
-        "name": context.name, "who": context.who, "file": file, "called": called,
-        "how": {twice: True} if twice else {}, "options": sheet_options(sheet, header),
-    }  # fmt: skip
-    job = context.submit(kind, None if look else form_key(key, given), **given)
-    return context.show_progress(job, then=context.url("sheet"))
