@@ -205,3 +205,17 @@ def test_columns_are_marked_as_further_results(ann, steel):
         inputs = campaign.read_session().pool.plan.names
     assert kinds == {"yield": "number", "purity": "number", "crystallised": "pass_fail"}
     assert list(inputs) == ["temp"]
+
+
+def test_a_button_says_in_words_what_it_does_to_the_table():
+    from weal.tables.table_error import Remedy
+
+    every = {
+        ("type", "V=drop"): "Do not use 'V': x", ("unit", "V=%"): "Unit % of 'V': x",
+        ("missing", "V=a=b"): "'a=b' in 'V' is missing: x",
+        ("decimal", "comma"): "Decimal comma: x",
+        ("same", "s:Toluol=toluol"): "One level: Toluol and toluol: x",
+        ("also-input", "V"): "Use 'V' as an input: x", ("id", "run"): "Ids are in 'run': x",
+        ("target", "y"): "Measure 'y': x", ("header", "3"): "header 3: x",
+    }  # fmt: skip
+    assert {one: Remedy(*one, "x").for_page() for one in every} == every

@@ -63,6 +63,30 @@ class Remedy:
             return f"missing={{{column!r}: [{value!r}]}}"
         return f"{_KEYWORDS[self.option]}={{{column!r}: {value!r}}}"
 
+    def for_page(self) -> str:
+        """The text of a button: what it says of the table, and what that does.
+
+        >>> Remedy("type", "yield=number", "leaves these rows without a label").for_page()
+        "Read 'yield' as number: leaves these rows without a label"
+        >>> Remedy("decimal", "p=comma", "reads 1.234").for_page()
+        "Decimal comma in 'p': reads 1.234"
+        """
+        column, _, value = self.value.rpartition("=")
+        if self.option == "missing":
+            column, _, value = self.value.partition("=")
+        said = {
+            "type": f"Do not use {column!r}" if value == "drop" else f"Read {column!r} as {value}",
+            "unit": f"Unit {value} of {column!r}",
+            "missing": f"{value!r} in {column!r} is missing",
+            "decimal": f"Decimal {value} in {column!r}" if column else f"Decimal {value}",
+            "same": f"One level: {self.value.partition(':')[2].replace('=', ' and ')}",
+            "also-input": f"Use {self.value!r} as an input",
+            "id": f"Ids are in {self.value!r}",
+            "target": f"Measure {self.value!r}",
+        }
+        first = said.get(self.option, f"{self.option} {self.value}")
+        return f"{first}: {self.effect}" if self.effect else first
+
 
 class TableError(ValueError):
     """A table that cannot be read as it is; the text has the remedies as Python arguments."""

@@ -134,7 +134,7 @@ def problem_of(error: ValueError) -> dict[str, object]:
     """The problem in words, and the options that solve it as buttons."""
     if not isinstance(error, TableError):
         return {"problem": for_page(str(error)), "remedies": []}
-    ways = [_remedy(one, f"{one.for_shell()} {one.effect}") for one in error.remedies]
+    ways = [_remedy(one, one.for_page()) for one in error.remedies]
     return {"problem": for_page(error.for_page()), "remedies": ways}
 
 
