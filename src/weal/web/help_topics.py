@@ -79,7 +79,9 @@ TOPICS: dict[str, Topic] = {
          ("Stop when", "a condition at which the page says that you can stop."),
          ("Sheet and line of the column names", "shows the first rows of the file, to choose the "
           "sheet and the line of the column names."),
-         ("Used as", "makes a column the id, an input, a result, or leaves it out."),
+         ("Change to", "makes a column the id, an input, a result, or leaves it out."),
+         ("Use as an input", "takes back that a column was left out."),
+         ("Merge spellings", "lists the levels of a category, to say which are the same."),
          ("Yes, they are one", "merges two spellings of a category; Undo separates them again."),
          ("Update", "reads the table again with your choices."),
          ("Create the campaign", "saves it.")),
