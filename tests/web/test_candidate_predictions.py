@@ -30,8 +30,8 @@ def is_known(cell):
     return cell is not None
 
 
-def test_the_file_has_what_single_rows_have(told, tmp_path, monkeypatch):
-    monkeypatch.setattr(candidate_predictions, "BLOCK_ROWS", 7)
+def test_the_file_has_what_single_rows_have(told, tmp_path, constants):
+    constants(candidate_predictions, BLOCK_ROWS=7)
     context, seen = JobContext(told.store, tmp_path), []
     jobs.run(context, "explore", {"name": "lab"}, lambda *said: seen.append(said))
     session = told.read_session()
