@@ -59,7 +59,9 @@ def test_an_archived_campaign_is_listed_apart_and_takes_labels(ann, steel):
     refused = shown(
         ann, ann.post("/c/steel/ask", {"form": form["form"], "n": "1", "key": "0" * 32})
     )
-    assert "weal archive steel --undo" in plain(refused.text)
+    assert refused.status_code == 409
+    assert "This campaign is archived" in plain(refused.text)
+    assert "Open again" in plain(refused.text)
     assert ann.tell("steel", "A-3", "7.5", form["form"], "k").status_code in (200, 303)
     assert [event.kind for event in open_store(steel).read("steel")][-1] == "told"
     ann.post("/c/steel/archive", ann.form("/", "/c/steel/archive"))
