@@ -705,7 +705,7 @@ class ActiveLearner(LearnerView):
         One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, mvr-var-igs,
         mvr-var-misfit, bald, igs, best(k), lowest(k), ei, ei-min, ucb(b), lcb(b), straddle(h),
         straddle(low, high);
-        "auto", the default, which is the one of the goal (mvr-var-misfit to learn); "multi" for the
+        "auto", the default, which is the one of the goal (mvr-var-igs to learn); "multi" for the
         paper's five together, weighed as labels come; a list for others together; or your own
         function of a `weal.core.paper.acquisition.Belief` that returns one score for each
         candidate. One that looks at each candidate by itself may say so (``f.pointwise = True``):

@@ -40,7 +40,7 @@ def test_a_goal_changes_what_is_asked_while_rows_are_out_and_loses_none(alloys):
     assert (found["members"]["best_id"], found["members"]["best"]) == (row["id"], 340.0)
     assert found["curve"]["now"] == 340.0
     said("settings", "alloys", "--goal", "learn")
-    assert "mvr-var-misfit" in json.loads(said("ask", "alloys", "--json").out)[0]["scores"]
+    assert "mvr-var-igs" in json.loads(said("ask", "alloys", "--json").out)[0]["scores"]
 
 
 def test_the_reason_is_that_of_the_goal_when_the_row_was_asked(alloys):

@@ -113,7 +113,7 @@ def test_costs_on_the_command_line(tmp_path, sqlite_url):
     table(price=2.0 + np.arange(N)).to_csv(file, index=False)
     made = ("new", "a", "--pool", str(file), "--cost", "price", "--store", sqlite_url)
     refused = typed(*made, "--acquisition", "igs")
-    assert "choose the acquisition mvr-var-misfit (or wvar," in refused.complaint
+    assert "choose the acquisition mvr-var-igs (or wvar," in refused.complaint
     assert typed(*made, "--acquisition", "ivr").code == 0
     with open_campaign("a", sqlite_url) as one:
         assert one.read_session().pool.cost[0] == 2.0

@@ -38,11 +38,10 @@ def test_every_row_that_is_out_says_what_was_expected_of_it_and_why(one):
 
 def test_the_shares_of_a_choice_are_told_and_a_check_has_none(one):
     chosen, _, check = one.asked()
-    assert chosen.shares == {"mvr-var-misfit": 1.0}
+    assert chosen.shares == {"mvr-var-igs": 1.0}
     assert chosen.why.endswith(
         "Chosen because its label would teach most about all candidates: the model is unsure "
-        "there, and, as far as it does not fit yet, it is far from what was measured "
-        "(mvr-var-misfit)."
+        "there, and it is far from what was measured (mvr-var-igs)."
     )
     assert set(chosen.scores) == set(chosen.shares)
     assert check.shares == {}

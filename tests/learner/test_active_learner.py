@@ -208,8 +208,8 @@ def test_a_function_of_the_users_own_is_as_good_as_ours():
 
 def test_a_list_may_hold_names_functions_and_multi():
     assert list(a_learner(["multi", "ivr"]).state.settings.functions) == [*ours.PAPER, "ivr"]
-    assert list(a_learner("auto").state.settings.functions) == ["mvr-var-misfit"]
-    assert list(a_learner(["auto", "bald"]).state.settings.functions) == ["mvr-var-misfit", "bald"]
+    assert list(a_learner("auto").state.settings.functions) == ["mvr-var-igs"]
+    assert list(a_learner(["auto", "bald"]).state.settings.functions) == ["mvr-var-igs", "bald"]
     assert list(a_learner(["wvar", ours.gpm_ent]).state.settings.functions) == ["wvar", "gpm-ent"]
 
 

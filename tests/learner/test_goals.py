@@ -90,7 +90,7 @@ def test_a_saved_learner_keeps_its_goal(goal, tmp_path):
     assert not again.state.settings.repeats
     assert again.ask(4) == learner.ask(4)
     again.change_goal(Learn())
-    assert list(again.acquisition_weights) == ["mvr-var-misfit"]
+    assert list(again.acquisition_weights) == ["mvr-var-igs"]
 
 
 def test_minimise_is_maximise_of_negated_labels():

@@ -88,8 +88,7 @@ def _functions(
     state: State, acquisition: AcquisitionArgument, goal: Goal
 ) -> dict[str, Acquisition]:
     """The acquisition functions of a campaign; "auto" goes by the version of its model."""
-    of_0_2 = state.settings.parameters.setting.is_of_0_2
-    return resolve_acquisition(acquisition, goal, state.candidates.in_shards, of_0_2)
+    return resolve_acquisition(acquisition, goal, state.candidates.in_shards)
 
 
 def _model(ledger: Ledger) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from weal.formats.codec import (
     id_to_json,
     with_prefix,
 )
-from weal.goals.learn import DEFAULT_ACQUISITION, DEFAULT_ACQUISITION_OF_0_2
+from weal.goals.learn import DEFAULT_ACQUISITION
 from weal.learner.candidates import CostFunction
 from weal.learner.config import (
     EARLIER_AUTO,
@@ -175,23 +175,21 @@ def _has_earlier_auto(header: Header, acquisition: AcquisitionArgument | None) -
 def _with_auto(header: Header, arrays: Arrays, path: FilePath) -> tuple[Header, Arrays]:
     """The content of a learner file with its earlier "auto" replaced by the present one."""
     warnings.warn(f"{path}: {NOW_AUTO}", stacklevel=4)
-    changed = {"acquisition": list(resolve_acquisition("auto", of_0_2=True)), "own": []}
+    changed = {"acquisition": list(resolve_acquisition("auto")), "own": []}
     return {**header, **changed}, {**arrays, "log_omega": np.zeros(1)}
 
 
 def _resolve_acquisition(
     header: Header, acquisition: AcquisitionArgument | None
 ) -> AcquisitionArgument:
-    """The acquisition functions of a file, or the given ones; "auto" is that of its version."""
+    """The acquisition functions of a file, or the given ones."""
     names, own = header.get("acquisition", []), header.get("own", [])
-    params = header.get("params")
-    of_0_2 = not (isinstance(params, dict) and "model_version" in params)
     if acquisition is None and own:
         raise ValueError(
             f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
             "give them again: load(path, acquisition=...)"
         )
-    given = names if acquisition is None else resolve_acquisition(acquisition, of_0_2=of_0_2)
+    given = names if acquisition is None else resolve_acquisition(acquisition)
     if acquisition is not None and list(given) != names:
         raise ValueError(
             f"the learner asks by {names}, and {list(given)} was given; "
@@ -211,7 +209,7 @@ def _state(header: Header, arrays: Arrays, acquisition: AcquisitionArgument) -> 
     settings = settings_of(
         candidates, params, acquisition, **named, validation=validation, goal=goal, repeats=repeats
     )
-    by_goal = header.get("by_goal", header["acquisition"] == [DEFAULT_ACQUISITION_OF_0_2])
+    by_goal = header.get("by_goal", header["acquisition"] == [DEFAULT_ACQUISITION])
     settings = dataclasses.replace(settings, by_goal=_truth(by_goal))
     reference = arrays.get("reference")
     parts = _unpack_parts(header, arrays, params, candidates.target)

@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from weal.diagnostics.stopping import RecentChange
     from weal.quantities.protocol import Quantity
 
-DEFAULT_ACQUISITION = "mvr-var-misfit"
-DEFAULT_ACQUISITION_OF_0_2 = "mvr-var-igs"  # of campaigns and files with that model version
+DEFAULT_ACQUISITION = "mvr-var-igs"
 MAX_WEIGHT = 1e6  # of a quantity
 LITTLE_MOVED = 0.25  # of the predictions' sds, by the last labels
 LITTLE_GAINED = 0.05  # of the expected error, by the last labels

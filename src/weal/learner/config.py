@@ -1,8 +1,8 @@
 """The settings of a learner, checked when they are given, and acquisition functions by name.
 
-"auto", the default, is the function of the goal: DEFAULT_ACQUISITION for `learn`, or, with models
-of 0.2, DEFAULT_ACQUISITION_OF_0_2. Weal 0.1 and early files of 0.2 combined six functions by
-Algorithm 2 (`EARLIER_AUTO`); a learner from such a file continues with the one.
+"auto", the default, is the function of the goal: DEFAULT_ACQUISITION for `learn`. Weal
+0.1 and early files of 0.2 combined six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from
+such a file continues with the one.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from weal.core.extensions.acquisition_registry import (
 from weal.core.paper.acquisition import PAPER, Acquisition
 from weal.core.paper.adaptive_acquisition import SCALINGS
 from weal.goals.grammar import combine_goals
-from weal.goals.learn import DEFAULT_ACQUISITION, DEFAULT_ACQUISITION_OF_0_2, Learn
+from weal.goals.learn import DEFAULT_ACQUISITION, Learn
 from weal.goals.protocol import Goal
 from weal.learner.candidates import Candidates
 from weal.learner.state import LearnerConfig
@@ -34,22 +34,20 @@ ACQUISITION_GROUPS = {
 EARLIER_AUTO = (*PAPER, "igs")
 NOW_AUTO = (
     "its rows were chosen by six functions whose weights were kept; the default is "
-    f"{DEFAULT_ACQUISITION_OF_0_2} now, and chooses from here on"
+    f"{DEFAULT_ACQUISITION} now, and chooses from here on"
 )
 
 
 def resolve_acquisition(
-    acquisition: AcquisitionArgument, goal: Goal | None = None, in_shards: bool = False,
-    of_0_2: bool = False,
-) -> dict[str, Acquisition]:  # fmt: skip
+    acquisition: AcquisitionArgument, goal: Goal | None = None, in_shards: bool = False
+) -> dict[str, Acquisition]:
     """Acquisition functions by name, for a name, a function, or a list of both.
 
-    "auto" is the function of the goal, and without one that of `learn`; `of_0_2`: that of weal 0.2.
+    "auto" is the function of the goal, and without one that of `learn`.
     """
     if isinstance(acquisition, str) and acquisition == "auto":
         name = DEFAULT_ACQUISITION if goal is None else goal.acquisition(in_shards)
-        earlier = of_0_2 and name == DEFAULT_ACQUISITION
-        return dict([find_acquisition(DEFAULT_ACQUISITION_OF_0_2 if earlier else name)])
+        return dict([find_acquisition(name)])
     if isinstance(acquisition, str) and acquisition in ACQUISITION_GROUPS:
         return {name: ACQUISITIONS[name] for name in ACQUISITION_GROUPS[acquisition]}
     if isinstance(acquisition, str) or callable(acquisition):
@@ -57,7 +55,7 @@ def resolve_acquisition(
         return {name: function}
     if not isinstance(acquisition, list | tuple):
         raise TypeError(f"acquisition is {acquisition!r}; it needs a name, a function, or a list")
-    each = [resolve_acquisition(part, of_0_2=of_0_2) for part in acquisition]
+    each = [resolve_acquisition(part) for part in acquisition]
     several = [pair for part in each for pair in part.items()]
     if not several or len(dict(several)) != len(several):
         raise ValueError(
@@ -137,8 +135,7 @@ def functions_for(
     candidates: Candidates, acquisition: AcquisitionArgument, goal: Goal, parameters: Parameters
 ) -> dict[str, Acquisition]:
     """The functions of an acquisition and a goal, checked where labels have costs."""
-    of_0_2 = parameters.setting.is_of_0_2
-    functions = resolve_acquisition(acquisition, goal, candidates.in_shards, of_0_2)
+    functions = resolve_acquisition(acquisition, goal, candidates.in_shards)
     return functions if candidates.cost is None else check_amounts(functions)
 
 

@@ -15,10 +15,10 @@
               weights with the label included: MV of `variance_reduction`. For one expert it is ivr.
     mvr-var   sqrt(MV gpm-var): what a label would teach about the whole pool, where the mixture
               is unsure.
-    mvr-var-misfit  sqrt(MV gpm-var) igs^p, the default: p rises from 0 to 1/2 with the share of the
-              variance that the model leaves unexplained, once there are labels enough to say so.
-    mvr-var-igs  sqrt(MV gpm-var igs), the default of 0.2: far from what was measured, too, which
-              helps where the model is wrong about itself.
+    mvr-var-igs  sqrt(MV gpm-var igs), the default: far from what was measured, too, which helps
+              where the model is wrong about itself.
+    mvr-var-misfit  sqrt(MV gpm-var) igs^p: p rises from 0 to 1/2 with the share of the variance
+              that the model leaves unexplained, once there are labels enough to say so.
     igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
               [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
 
