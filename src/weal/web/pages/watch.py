@@ -18,6 +18,12 @@ router = APIRouter()
 MAX_EVENTS_SHOWN = 12
 MAX_INPUT_BARS = 12
 MAX_CONTRADICTED_ROWS_SHOWN = 10  # of a group of contradicted labels
+_COMMANDS = (  # of the shell, in texts of the status, and what the page says instead
+    (r"`weal settings [^`]*--budget NUMBER` raises it", "Settings has a field that raises it"),
+    (r" with `weal settings [^`]*`", " in Settings"),
+    (r" \(`weal add [^`]*`\)", " in Settings"),
+    (r" \(--(?:check|repeat)\)|, with --repeat", ""),
+)
 
 
 @router.get("/c/{name}/watch")
@@ -33,7 +39,8 @@ def watch(context: CampaignRead) -> Response:
         failure=context.job_failure("status"),
         pictures=shown_pictures(context, view),
         map_address=map_address(context, view.name),
-        stopping=data.get("stopping", []) if data else [],
+        advice=without_commands(data["advice"]) if data else "",
+        stopping=[without_commands(one) for one in data.get("stopping", [])] if data else [],
         goal_lines=_goal_lines(data),
         baseline=view.baseline,
         headline=view.headline,
@@ -47,6 +54,17 @@ def watch(context: CampaignRead) -> Response:
     )
 
 
+def without_commands(words: str) -> str:
+    """A text of the status with the names of pages in place of commands.
+
+    >>> without_commands("Check the level; change it with `weal settings NAME --goal`.")
+    'Check the level; change it in Settings.'
+    """
+    for pattern, instead in _COMMANDS:
+        words = re.sub(pattern, instead, words)
+    return words
+
+
 def _interval(status: StatusJson | None) -> tuple[float, float] | None:
     """The interval of the left-out error, which decides on the digits of all error estimates."""
     beliefs = (status or {}).get("beliefs") or {}
@@ -57,7 +75,7 @@ def _interval(status: StatusJson | None) -> tuple[float, float] | None:
 def _goal_lines(status: dict[str, Any] | None) -> list[tuple[str, str]]:
     """The goal's section of the status: its heading, then names and texts of its lines."""
     found = status.get("goal_lines", []) if status else []
-    parts = [re.split(r" {2,}", line, maxsplit=1) for line in found]
+    parts = [re.split(r" {2,}", without_commands(line), maxsplit=1) for line in found]
     return [(one[0], one[1] if len(one) > 1 else "") for one in parts]
 
 
