@@ -92,7 +92,7 @@ def by_page(case, path, folder):
     made = table_jobs.make(context, {**arguments(form, options), "who": "mk"}, lambda *_: None)
     store.close()
     assert made == {"made": "runs"}
-    questions = [f"{one['words']} --{one['option']} {one['value']}" for one in shown["questions"]]
+    questions = [one["words"] for one in shown["questions"]]
     return " ".join([*shown["notes"], *questions, *(str(one["said"]) for one in shown["columns"])])
 
 
@@ -131,8 +131,9 @@ def test_it_comes_out_as_it_was_meant(case, door, folder):
     assert case.bounds in (None, (quantity.low, quantity.high))
     assert {one.name for one in plan.columns if one.kind == "dropped"} >= set(case.named)
     if door != "python":
+        of_shell = [words for words in case.says if "--" in words]
         for words in case.says:
-            assert words in said
+            assert (words in said) == (door == "shell" or words not in of_shell)
 
 
 def is_numeric(values):

@@ -98,10 +98,9 @@ def test_a_label_that_is_taken_back_twice_is_withdrawn_once(ann, steel):
     form = ann.secret()
     for id_ in ("A-1", "A-2"):
         assert ann.tell("steel", id_, "3", form, f"k{id_}").is_redirect
-    fields = ann.form("/c/steel/bench", "/c/steel/back")
-    assert fields["id"] == "A-2"
-    for _ in range(3):
-        assert ann.post("/c/steel/back", fields).is_redirect
+    fields = ann.form("/c/steel/bench", "/c/steel/undo")
+    codes = [ann.post("/c/steel/undo", fields).status_code for _ in range(3)]
+    assert codes == [303, 303, 303]
     kinds = [(event.kind, event.id) for event in open_store(steel).read("steel")]
     assert kinds[-3:] == [("told", "A-1"), ("told", "A-2"), ("withdrawn", "A-2")]
 
@@ -116,14 +115,14 @@ def test_a_repeat_is_shown_and_saved_as_one_and_undo_takes_back_it_alone(ann, st
         one.transact(lambda tx: decide_leases(tx, ledger, offers, call, lease, None))
         page = ann.get("/c/steel/bench").text
         assert '<span class="tag accent">repeat</span>' in page
-        assert "both labels are kept (saved: 3)" in page
+        assert "both labels are kept" in page
         form = ann.secret()
         for _ in range(2):  # sent twice
             assert ann.tell("steel", "A-1", "3", form, "k1").is_redirect
         labels = one.read_ledger().quantity().labels
         assert [told.y for told in labels["A-1"]] == [3.0, 3.0]
-        fields = ann.form("/c/steel/bench", "/c/steel/back")
+        fields = ann.form("/c/steel/bench", "/c/steel/undo")
         for _ in range(2):
-            assert ann.post("/c/steel/back", fields).is_redirect
+            assert ann.post("/c/steel/undo", fields).is_redirect
         [told] = one.read_ledger().quantity().labels["A-1"]
         assert told.seq == labels["A-1"][0].seq

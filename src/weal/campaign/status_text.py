@@ -327,7 +327,8 @@ def line(campaign: "Campaign") -> str:
     if isinstance(found, str):
         return f"<Campaign {campaign.name!r}: {found}>"
     of = f" of {found['target']}" if "target" in found else ""
-    parts = [f"{found['candidates']} candidates", f"{found['labels']} labels{of}"]
+    one = "label" if found["labels"] == 1 else "labels"
+    parts = [f"{found['candidates']} candidates", f"{found['labels']} {one}{of}"]
     parts += [f"{found[name]} {name}" for name in ("failed", "out", "skipped") if found.get(name)]
     return f"<Campaign {campaign.name!r}: {', '.join(parts)}; {found['store']}>"
 

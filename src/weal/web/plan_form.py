@@ -115,11 +115,14 @@ class PlanForm:
         pairs = [one.partition("\n") for one in option]
         pressed = {name: value for name, _, value in pairs}  # a button says which column it is
         declared = [value.rpartition("=") for name, _, value in pairs if name == "type"]
-        kinds = dict(zip(column, kind, strict=False)) | {one: type_ for one, _, type_ in declared}
         above = (
             (ID, id, shown_before(was_id, id)),
             (TARGET, target, shown_before(was_target, target)),
         )
+        # A button that says how the target is read leaves it the target.
+        of_target = [one for one in declared if one[0] in above[1][1:]]
+        kinds = dict(zip(column, kind, strict=False))
+        kinds |= {one[0]: one[2] for one in declared if one not in of_target}
         roles = {
             role: pressed.get(role) or chosen_role(role, now, was, kinds)
             for role, now, was in above
@@ -128,6 +131,7 @@ class PlanForm:
             roles[TARGET if roles[ID] != above[0][2] else ID] = ""
         types = {one: type_ for one, type_ in kinds.items() if type_ not in ("", ID, TARGET)}
         options = [(name, value) for name, _, value in pairs if name not in _ROLES]
+        options += [("type", "".join(one)) for one in of_target if one[0] == roles[TARGET]]
         rows = zip(same_column, same_level, same_as, same_was, strict=False)
         typed = [(column, level, now) for column, level, now, was in rows if now.strip() != was]
         self.arguments: Arguments = {

@@ -183,9 +183,8 @@ class Person:
         self.post("tell", id=row, key=key, value=f"{y}", sure="true")
         self.note("told", row, y)
         if k % 3 == 1:
-            back = self.insist(lambda: self.visitor.form("/c/steel/bench", "/c/steel/back"))
-            assert back["id"] == row
-            self.post("back", **{**back, "form": self.form})
+            undo = self.insist(lambda: self.visitor.form("/c/steel/bench", "/c/steel/undo"))
+            self.post("undo", **{**undo, "form": self.form})
             self.note("withdrawn", row, None)
 
 
