@@ -30,7 +30,8 @@ def test_a_new_campaign_says_what_it_found(alloys):
 
 def test_a_new_campaign_without_labels_says_so(bare):
     [row] = json.loads(typed("list", "--json").out)
-    assert row == {"name": "bare", "candidates": 40, "labels": 0, "out": 0, "skipped": 0}
+    counts = {"candidates": 40, "labels": 0, "out": 0, "skipped": 0}
+    assert row == {"name": "bare", "title": None, **counts}
 
 
 def test_a_new_campaign_in_json(tmp_path):

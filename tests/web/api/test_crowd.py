@@ -185,7 +185,9 @@ class Person:
         if k % 3 == 1:
             undo = self.insist(lambda: self.visitor.form("/c/steel/bench", "/c/steel/undo"))
             self.post("undo", **{**undo, "form": self.form})
-            self.note("withdrawn", row, None)
+            self.note("withdrawn", row, None)  # and the row is this person's again
+            self.post("skip", id=row, key=uuid.uuid4().hex, note="cracked")
+            self.note("skipped", row, None)
 
 
 def work_through(clients, progress, killer):
