@@ -103,7 +103,10 @@ def crawl(person):
 
 def _is_page(address):
     """Whether an address answers a GET, and ends."""
-    forms = r"/(news|ask|tell|skip|failed|back|results|sheet|keep|add|unskip|cancel|who)$"
+    forms = (
+        r"/(news|ask|tell|skip|failed|undo|results|sheet|keep|add|unskip|cancel|who|copy|archive|label"
+        r"|another|sample|limit|revoke)$"
+    )
     return not re.search(forms, address)
 
 

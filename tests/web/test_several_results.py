@@ -131,7 +131,7 @@ def test_pages_are_about_the_quantity_that_is_chosen(servers, browser, taught):
             page.locator("svg").first.wait_for()
         look(page, "effects")
         page.goto(f"{base}/effects?x=temp+%5BC%5D&y=time+%5Bh%5D&quantity=worked")
-        page.locator("svg rect").first.wait_for()
+        page.locator("svg path.shade-0").first.wait_for()
 
 
 def test_a_form_sent_twice_saves_once_and_with_other_content_nothing(servers, taught):
