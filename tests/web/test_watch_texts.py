@@ -1,12 +1,15 @@
-"""Texts of the status on the page Watch: none of them has a command of the shell."""
+"""Texts of the pages: no commands of the shell, and no digits that the uncertainty makes idle."""
 
+import math
 import re
 from pathlib import Path
 
 import pytest
 
 import weal
+from weal.store.protocol import open_store
 from weal.web.pages.watch import without_commands
+from web.visiting import Visitor, plain
 
 SOURCE = Path(weal.__file__).parent
 COMMAND = re.compile(r"`weal |--[a-z]")
@@ -45,3 +48,17 @@ def test_no_advice_of_the_source_keeps_its_command():
     found = list(texts_with_commands())
     assert len(found) >= 8
     assert [one for one in found if COMMAND.search(without_commands(one))] == []
+
+
+def test_the_bench_shows_a_prediction_in_the_digits_that_its_interval_justifies(servers, steel):
+    with weal.open_campaign("steel", steel, by="ann") as campaign:
+        for n in range(12):
+            campaign.tell(f"A-{n}", 40.0 + 7.0 * (n % 5), sure=True)
+        id_ = campaign.ask()
+        [asked] = [one.body for one in open_store(steel).read("steel") if one.kind == "asked"]
+    mean, low, high = asked["mean"], asked["low"], asked["high"]
+    places = max(1 - math.floor(math.log10((high - low) / 3.29)), 0)  # two digits of the sd
+    ends = [f"{one:.{places}f}" for one in (mean, low, high)]
+    with Visitor(servers.start(steel, worker="here")) as ann:
+        words = " ".join(plain(ann.get(f"/c/steel/bench?id={id_}").text).split())
+        assert f"Predicted: {ends[0]} (90 % interval {ends[1]} to {ends[2]})" in words

@@ -81,6 +81,7 @@ def make_templates() -> Jinja2Templates:
         "rounded": shown_rounded,
         "fixed": shown_fixed,
         "label": shown_label,
+        "bound": shown_bound,
         "prediction": shown_prediction,
         "segment": lambda text: quote(text, safe=""),
         "ago": ago,
@@ -129,6 +130,13 @@ def shown_label(value: float | None, context: CampaignRequest, digits: int = 4) 
     if value is None or not math.isfinite(value):
         return DASH
     return context.measured.quantity.format(float(value), digits)
+
+
+def shown_bound(value: float, low: float, high: float, context: CampaignRequest) -> str:
+    """A mean or an end of its 90 % interval, in the digits that the interval justifies."""
+    if context.measured.quantity.words:
+        return shown_label(value, context)
+    return rounded(value, low, high)
 
 
 def shown_prediction(mean: float, sd: float, context: CampaignRequest) -> str:

@@ -19,7 +19,7 @@ from weal.campaign.rules import LabelInput
 from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import ExpectedLabel
 from weal.store.events import canonical_json, check_id
-from weal.text import probability
+from weal.text import probability, rounded
 from weal.web.request import CampaignRequest
 
 MAX_VALUE_LETTERS = 400
@@ -123,7 +123,10 @@ def predicted_text(context: CampaignRequest, body: AskedBody) -> str:
     quantity = context.ledger.quantity(first).quantity
     found = prediction_of_quantity(body, first, first)
     if not quantity.words:
-        return "" if found["mean"] is None else quantity.format(found["mean"])
+        mean, low, high = found["mean"], found["low"], found["high"]
+        if mean is None or low is None or high is None:
+            return "" if mean is None else quantity.format(mean)
+        return rounded(mean, low, high)
     words = prediction_text(quantity, found)
     return "" if words == NOT_KNOWN else words
 
