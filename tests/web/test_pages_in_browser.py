@@ -231,6 +231,7 @@ def undo_two(page, ids):
     page.keyboard.type("11")
     page.keyboard.press("Enter")
     row.get_by_text(ids[2], exact=True).wait_for()
+    page.locator("input.value:focus").wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("s")
     page.locator("button:focus", has_text="sample broken").wait_for()
@@ -240,6 +241,7 @@ def undo_two(page, ids):
     page.get_by_text(f"Last: {ids[2]} skipped: no material").wait_for()
     for said, then in ((f"{ids[2]} skipped", ids[2]), (f"{ids[1]} 11", ids[1])):
         page.get_by_role("button", name=f"Undo: {said}", exact=False).wait_for()
+        page.locator("input.value:focus").wait_for()
         page.keyboard.press("Escape")
         page.keyboard.press("u")
         row.get_by_text(then, exact=True).wait_for()
@@ -249,17 +251,19 @@ def undo_two(page, ids):
 
 def fail_one(page, ids):
     """A run that failed, undone after a reload, and the list of keys."""
-    row = page.locator(".big-id")
+    row, focus = page.locator(".big-id"), page.locator(":focus")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     row.get_by_text(ids[2], exact=True).wait_for()
+    page.locator("input.value:focus").wait_for()  # the new page is ready
     page.keyboard.press("Escape")
     page.keyboard.press("f")
-    page.get_by_label("Why it failed, if you know").wait_for()
+    page.get_by_label("Why it failed, if you know").and_(focus).wait_for()
     page.keyboard.type("too cold")
     page.keyboard.press("Enter")
     page.get_by_text(f"Last: {ids[2]} failed: too cold").wait_for()
     page.reload()  # what can be undone is in the store
+    page.locator("input.value:focus").wait_for()
     page.keyboard.press("Escape")
     page.keyboard.press("u")
     page.get_by_text(f"Undone: {ids[2]} failed.").wait_for()
