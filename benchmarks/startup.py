@@ -21,6 +21,7 @@ import os
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
+import json
 import shutil
 import statistics
 import subprocess
@@ -42,6 +43,16 @@ from weal.model.training import last_selection
 
 NAME = "alloys"
 INPUTS = 8
+# Starts a command and prints what it took. A child counts the memory that its parent had at the
+# start, so that this process, which is large, starts none itself.
+LAUNCHER = """
+import json, os, subprocess, sys
+with subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL) as one:
+    _, status, used = os.wait4(one.pid, 0)
+    one.returncode = os.waitstatus_to_exitcode(status)
+took = (one.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+print(json.dumps(took))
+"""
 UNIT = "import numpy, scipy.linalg, scipy.special"
 MAX_ASK_MB = 400  # asked of the memory of an ask
 # For labels and candidates, what was asked of each command, in units.
@@ -117,15 +128,13 @@ def process(words: list[str]) -> Usage:
     """Run a process to its end."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    with subprocess.Popen(words, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as one:
-        assert one.stderr is not None
-        said = one.stderr.read()
-        _, status, used = os.wait4(one.pid, 0)
-        one.returncode = os.waitstatus_to_exitcode(status)
-    if one.returncode:
-        raise RuntimeError(f"{' '.join(words)} failed: {said.decode()}")
+    launched = [sys.executable, "-S", "-c", LAUNCHER, *words]
+    done = subprocess.run(launched, env=env, capture_output=True, text=True, check=True)
     wall = time.perf_counter() - start
-    return Usage(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
+    code, processor, memory = json.loads(done.stdout)
+    if code:
+        raise RuntimeError(f"{' '.join(words)} failed: {done.stderr}")
+    return Usage(processor, wall, memory)
 
 
 def measure(folder: Path, labels: int, U: int, runs: int) -> dict[str, Usage]:

@@ -277,6 +277,11 @@ class CampaignExists(WealError, ValueError):
     code = "campaign_exists"
 
 
+def campaign_exists(name: str) -> CampaignExists:
+    """The error of a name that is taken, with the way out."""
+    return CampaignExists(f"there is a campaign {name!r} already: choose another name")
+
+
 class Archived(WealError):
     """An ask in an archived campaign; no row is reserved."""
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reference.cases import frozen
-from weal.core.scaling import from_data, location_scale
+from weal.core.scaling import from_data, location_scale, principal_axes
 
 FACTORS = st.sampled_from([1e-200, 1e-6, 0.3, 7.0, 1e6, 1e200]) | st.floats(1e-3, 1e3)
 
@@ -158,3 +158,21 @@ def test_rounding_is_no_spread_and_a_small_spread_is_no_rounding():
     assert location_scale(rounding)[1] == 0.0
     small = frozen(1e6 + np.array([[0.0], [1e-5], [2e-5]]))
     assert location_scale(small)[1] == pytest.approx(1e-5 * np.sqrt(2 / 3), rel=1e-3)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+def test_principal_axes_are_those_of_a_singular_value_decomposition(scale):
+    rng = np.random.default_rng(3)
+    X = scale * (rng.normal(size=(40, 4)) @ rng.normal(size=(4, 4)) + 5.0)
+    X[:, 2] = scale  # a constant column
+    weights = np.array([1.0, 0.5, 1.0, 0.5])
+    centre, unit, axes, shares = principal_axes(X, weights)
+    Z = X / scale - (X / scale).mean(axis=0)
+    Z[:, 2] = 0.0
+    Z = Z / np.where(Z.std(axis=0) > 0.0, Z.std(axis=0), 1.0) * np.sqrt(weights)
+    _, singular, rows = np.linalg.svd(Z, full_matrices=False)
+    np.testing.assert_allclose(shares[:3], singular[:3] ** 2 / (singular**2).sum(), rtol=1e-9)
+    for k in range(3):
+        np.testing.assert_allclose(np.abs(axes[:, k] @ rows[k]), 1.0, rtol=1e-9)
+    np.testing.assert_allclose((X - centre) / unit, Z, atol=1e-9)
+    assert (axes.max(axis=0) >= -axes.min(axis=0)).all()

@@ -152,7 +152,6 @@ def _table(name: str, number: int, rows: int) -> Task:
     return pool_task(f"{name}-pool", number, task.title, task.points, task.d, rows, **about)
 
 
-_UNIT_RANGE = (0.0, 1.0)
 _BRANIN, _ACKLEY = _minus("branin"), _minus("ackley")
 _HARTMANN = Function(hartmann6, (0.0,) * 6, (1.0,) * 6)
 

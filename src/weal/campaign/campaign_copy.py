@@ -16,10 +16,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign.events import LABELLING, WORDS_KEY
-from weal.campaign.idempotency import content_change, is_repeated, with_key
-from weal.errors import CampaignExists
+from weal.campaign.idempotency import content_change, was_called, with_key
+from weal.errors import campaign_exists
 from weal.store.events import Draft, Event, check_name, timestamp
-from weal.store.protocol import Chunk, Store, Transaction
+from weal.store.protocol import Chunk, Store
 from weal.tables.parquet_io import parquet_to_table
 
 if TYPE_CHECKING:
@@ -46,21 +46,9 @@ def copy_campaign(
     chunks = [] if ledger.shards else _chunks(source.store, source.name, ledger.id_column)
     if source.store.create(name, drafts, chunks):
         return True
-    if key is not None and _was_copied(source.store, name, key, content):
+    if was_called(source.store, name, key, content):
         return False
-    raise CampaignExists(f"there is a campaign {name!r} already: choose another name")
-
-
-def _was_copied(store: Store, name: str, key: str, content: list[Any]) -> bool:
-    found = False
-
-    def look(tx: Transaction) -> list[Draft]:
-        nonlocal found
-        found = is_repeated(tx, key, content)
-        return []
-
-    store.transact(name, look)
-    return found
+    raise campaign_exists(name)
 
 
 def _chunks(store: Store, name: str, id_column: str) -> list[Chunk]:

@@ -38,7 +38,7 @@ def goal_headline(session: Session, goal: Goal, members: SetProgress) -> Headlin
         name = view.quantity.name if view.quantity.column else ""
         return best_headline(members, found, goal, (n, first), name)
     among = 0 if goal.is_joint else int(goal.true_members(np.array(y[:n])).sum()) if n else 0
-    left = None if goal.is_joint else _expected(session, view, goal, members)
+    left = None if goal.is_joint else _expected(session, view, goal)
     return members_headline(members, left, goal, (n, among))
 
 
@@ -67,9 +67,7 @@ def _gain(
     return possible_gain(model, best, free, pool, goal.lowest, view.settings.seed)
 
 
-def _expected(
-    session: Session, view: QuantityView, goal: Goal, members: SetProgress
-) -> Interval | None:
+def _expected(session: Session, view: QuantityView, goal: Goal) -> Interval | None:
     """The rows of the set that are still expected."""
     free, total = _free_rows(view)
     if not len(free):

@@ -34,7 +34,7 @@ from weal.errors import ReusedKey
 from weal.learner.batch_options import options_text
 from weal.quantities.kinds import WORKED
 from weal.store.events import MAX_KEY, Draft, Event, canonical_json, check_text
-from weal.store.protocol import Transaction
+from weal.store.protocol import Store, Transaction
 
 MAX_NAMED = 5  # rows in an error message
 BLOCK_ROWS = 64  # keys of a call of weal 0.2 that are looked up at once
@@ -107,6 +107,20 @@ def is_repeated(
     return key is not None and bool(
         find_call(tx, key, changes, lambda _: False, first_quantity)  # 0.2 had no such keys
     )
+
+
+def was_called(store: Store, name: str, key: str | None, changes: Sequence[Change]) -> bool:
+    """Whether a call with this key and content has changed a campaign; ReusedKey as above."""
+    found = False
+
+    def look(tx: Transaction) -> list[Draft]:
+        nonlocal found
+        found = is_repeated(tx, key, changes)
+        return []
+
+    if key is not None:
+        store.transact(name, look)
+    return found
 
 
 def find_call(

@@ -13,17 +13,12 @@ from typing import Any
 from weal.campaign.box_candidates import create_in_space
 from weal.campaign.campaign import Campaign
 from weal.campaign.creation import add, create, read_more
-from weal.campaign.idempotency import Change, content_change, is_repeated
-from weal.errors import CampaignExists
-from weal.store.events import Draft, check_name
-from weal.store.protocol import Store, Transaction
+from weal.campaign.idempotency import Change, content_change, was_called
+from weal.errors import campaign_exists
+from weal.store.events import check_name
+from weal.store.protocol import Store
 from weal.tables.design_file import DEFAULT_ROWS, space_from_json
 from weal.tables.table_options import TableOptions, check_features, decimal_marks
-
-TABLE_FIELDS = (
-    "id_column", "target", "features", "types", "missing", "also_inputs", "same", "units",
-    "decimal", "sheet", "header", "ranges",
-)  # fmt: skip
 
 
 def table_options(given: Mapping[str, Any]) -> TableOptions:
@@ -66,7 +61,7 @@ def create_once(
     else:
         is_new, _ = create(store, name, source, options, settings, who, key=key, call=call)
     if not is_new and not _was_created(store, name, key, call):
-        raise _exists(name)  # another server created it meanwhile, and was interrupted
+        raise campaign_exists(name)  # another server created it meanwhile, and was interrupted
 
 
 def _was_created(store: Store, name: str, key: str | None, call: Sequence[Change]) -> bool:
@@ -75,20 +70,8 @@ def _was_created(store: Store, name: str, key: str | None, call: Sequence[Change
         return False
     [first] = store.events_between(name, 1, 1)
     if key is None or first.key != key:
-        raise _exists(name)
-    repeated = False
-
-    def look(tx: Transaction) -> list[Draft]:
-        nonlocal repeated
-        repeated = is_repeated(tx, key, call)
-        return []
-
-    store.transact(name, look)
-    return repeated
-
-
-def _exists(name: str) -> CampaignExists:
-    return CampaignExists(f"there is a campaign {name!r} already: choose another name")
+        raise campaign_exists(name)
+    return was_called(store, name, key, call)
 
 
 def add_once(
@@ -102,7 +85,7 @@ def add_once(
             f"the candidates of {campaign.name!r} are in files: add others with `weal add`"
         )
     added, far = 0, list[str]()
-    if not _was_added(campaign, key, call):
+    if not was_called(campaign.store, campaign.name, key, call):
         session = campaign.read_session()
         like = session.state.candidates.inputs_at(slice(None))
         made = read_more(session.ledger, source, table_options(given))
@@ -111,21 +94,8 @@ def add_once(
             add(campaign.store, session.ledger, made, like, campaign.who, key=key, call=call)
             added = len(made.table)
         except ValueError:  # its ids are there: perhaps by the same call, at the same moment
-            if not _was_added(campaign, key, call):
+            if not was_called(campaign.store, campaign.name, key, call):
                 raise
     after = campaign.read_ledger()
     labels = after.n_labels - before.n_labels
     return {"added": added, "candidates": after.rows, "labels": labels, "far": far}
-
-
-def _was_added(campaign: Campaign, key: str | None, call: Sequence[Change]) -> bool:
-    found = False
-
-    def look(tx: Transaction) -> list[Draft]:
-        nonlocal found
-        found = is_repeated(tx, key, call)
-        return []
-
-    if key is not None:
-        campaign.store.transact(campaign.name, look)
-    return found

@@ -249,9 +249,7 @@ def _restore_skip(
         one for one in reversed(row)
         if one.kind == "skipped" and one.body["on"] and one.seq < action.seq
     )  # fmt: skip
-    kept = {
-        key: value for key, value in past.body.items() if key in ("v", "on", "note", "accident")
-    }
+    kept = {key: value for key, value in past.body.items() if key in _SKIP_KEYS}
     yield Draft("skipped", kept, name, who)
 
 

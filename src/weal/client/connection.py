@@ -22,7 +22,6 @@ from weal.errors import Unreachable, WealError
 
 API_PATH = "/api/v1"
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # seconds between attempts
-STREAM_BLOCK = 1 << 16  # bytes
 BUSY = (429, 502, 503, 504)  # answers of a server, or of its proxy, that ask for another attempt
 Json = object
 

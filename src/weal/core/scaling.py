@@ -176,6 +176,23 @@ def _compress_tails(X: Array, median: Array | None, spread: Array | None) -> Arr
     return np.where(warp, np.arcsinh(u), X)
 
 
+def principal_axes(X: Array, weights: Array) -> tuple[Array, Array, Array, Array]:
+    """Principal axes of rows X (N, d), whose columns count as variance weights (d,) > 0.
+
+    Centre and unit (d,) of the columns, axes (d, d) as columns of (X - centre) / unit, the one of
+    the largest variance first, and their shares of the variance (d,). The largest entry of an axis
+    is positive.
+    """
+    centre, sd = location_scale(X)
+    unit = np.where(sd > 0.0, sd, 1.0) / np.sqrt(weights)
+    scaled = (X - centre) / unit
+    variances, axes = np.linalg.eigh(scaled.T @ scaled / len(X))
+    variances, axes = np.maximum(variances[::-1], 0.0), axes[:, ::-1]
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=0)[None], axis=0)
+    shares = variances / max(float(variances.sum()), np.finfo(float).tiny)
+    return centre, unit, axes * np.where(largest < 0.0, -1.0, 1.0), shares
+
+
 def location_scale(A: Array) -> tuple[Array, Array]:
     """Mean and sd of each column of A (N, d); the sd of a constant column is exactly 0.
 

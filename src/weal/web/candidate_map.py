@@ -24,6 +24,7 @@ from weal.campaign.ledger import Ledger
 from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session
 from weal.core.arrays import Array
+from weal.core.scaling import principal_axes
 from weal.diagnostics.effects import columns_of, make_effect_input
 from weal.diagnostics.explanation import sample_rows
 from weal.progress import Progress
@@ -169,22 +170,18 @@ def _unit(d: int, at: int, value: float) -> Array:
 
 
 def _principal(session: Session, X: Array) -> list[MapAxis]:
-    """The first two principal axes of the columns, each scaled to variance 1."""
-    centre, unit = X.mean(axis=0), X.std(axis=0)
+    """The first two principal axes; the inputs of a category count as one column."""
+    weights = np.ones(X.shape[1])
     for at in columns_of(session.pool.plan.names, session.pool.plan).values():
-        unit[at] *= np.sqrt(len(at))  # the inputs of a category count as one column
-    unit = np.where(unit > 0.0, unit, 1.0)
-    scaled = (X - centre) / unit
-    values, vectors = np.linalg.eigh(scaled.T @ scaled / len(X))
-    total = max(float(values.sum()), np.finfo(float).tiny)
+        weights[at] = 1.0 / len(at)
+    centre, unit, axes, shares = principal_axes(X, weights)
     found = []
     for k in (1, 2):
         if k > X.shape[1]:
             found.append(MapAxis("no second input", np.zeros(X.shape[1]), centre))
             continue
-        vector, share = vectors[:, -k], float(max(values[-k], 0.0)) / total
-        vector = vector * (1.0 if vector[np.abs(vector).argmax()] > 0.0 else -1.0)
-        name = f"principal axis {k} ({percent(share)} of the variance)"
+        vector = axes[:, k - 1]
+        name = f"principal axis {k} ({percent(float(shares[k - 1]))} of the variance)"
         found.append(MapAxis(name, vector / unit, centre, words=_loadings(session, vector)))
     return found
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from weal.campaign.config import check_goal, check_typed_goal
 from weal.campaign.results_import import ResultsImport
-from weal.errors import CampaignExists, TooLarge, WealError
+from weal.errors import TooLarge, WealError, campaign_exists
 from weal.progress import Progress
 from weal.tables.candidate_table import DEFAULT_ID_COLUMN, PlannedTable, read_candidates
 from weal.tables.cells import some_of
@@ -93,7 +93,7 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
     name = given["name"]
     try:
         if name in context.store.campaigns():
-            raise CampaignExists(f"there is a campaign {name!r} already: choose another name")
+            raise campaign_exists(name)
         chosen = _goal_settings(given)
         with without_path(path, given.get("called", "")):
             progress("reading the table", 0, MAKE_STAGES)
@@ -101,7 +101,7 @@ def make(context: JobContext, given: Arguments, progress: Progress) -> dict[str,
             progress("saving the candidates", 1, MAKE_STAGES)
             is_new, _ = create(context.store, name, table, _options(given), chosen, given["who"])
         if not is_new:
-            raise CampaignExists(f"the campaign {name!r} was just created; choose another name")
+            raise campaign_exists(name)  # by somebody else, a moment ago
     except ValueError as error:
         return {**look(context, given, progress), **problem_of(error)}
     return {"made": name}

@@ -117,11 +117,6 @@ def is_registered(name: str, acquisition: Acquisition) -> bool:
         return False
 
 
-def acquisition_names() -> list[str]:
-    """The names that can be given, factories with their brackets."""
-    return [*ACQUISITIONS, *(f"{name}(...)" for name in FACTORIES)]
-
-
 def _exact(number: float) -> str:
     """The shortest text that reads back as the same number, since files store the name only."""
     short = f"{number:g}"

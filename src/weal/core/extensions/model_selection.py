@@ -85,6 +85,8 @@ from weal.core.one_hot import Widths
 from weal.core.paper.ensemble import normalise
 from weal.core.paper.kernels import Kernel, dictionary
 
+MAX_TREND_LOSS_NATS = 6.0  # that a trend may cost before its parameters are fitted
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelSelection:
@@ -95,9 +97,6 @@ class ModelSelection:
     unit: Array  # (H,)  of the noise that labels bring along
     log_prior: Array  # (H,)  their log weights before the first label, not normalised
     fitted: float  # posterior of the classes with one lengthscale for each input
-
-
-MAX_TREND_LOSS_NATS = 6.0  # that a trend may cost before its parameters are fitted
 
 
 def candidate_grid(d: int, widths: Widths = ()) -> tuple[Kernel, ...]:

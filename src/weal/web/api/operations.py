@@ -65,7 +65,6 @@ KEY: JsonSchema = {
     "same key again writes nothing.",
 }
 WRITE_FIELDS: dict[str, JsonSchema] = {"by": BY, "key": KEY}
-FLAG: JsonSchema = {"type": "boolean"}
 
 
 def flag(description: str) -> JsonSchema:
