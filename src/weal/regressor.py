@@ -2,7 +2,8 @@
 
     fit           scale the data, select the experts for these labels, train them
     partial_fit   add labels, and select experts again when that is due (`weal.model.training`)
-    predict       mean and sd of the mixture, in the user's units
+    predict       mean, and sd or covariance, of the mixture, in the user's units
+    sample_y      functions drawn from it
 
 The formulas are in `weal.core`. fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest
 where kernels, hyperparameters and scaling are given.
@@ -29,7 +30,7 @@ from weal.core.paper.kernels import Kernel
 from weal.core.scaling import Scaling
 from weal.formats import archive, model_file
 from weal.model import scaled_data
-from weal.model.checks import MODEL_VERSION, check_no_gaps, check_sure
+from weal.model.checks import MODEL_VERSION, check_count, check_no_gaps, check_sure
 from weal.model.model import Model
 from weal.model.parameters import (
     MAGNITUDE_BOUNDS,
@@ -395,13 +396,25 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return self
 
     @overload
-    def predict(self, X: ArrayLike, return_std: Literal[False] = False) -> Array: ...
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, return_cov: Literal[False] = False
+    ) -> Array: ...
     @overload
-    def predict(self, X: ArrayLike, return_std: Literal[True]) -> tuple[Array, Array]: ...
+    def predict(
+        self, X: ArrayLike, return_std: Literal[True], return_cov: Literal[False] = False
+    ) -> tuple[Array, Array]: ...
     @overload
-    def predict(self, X: ArrayLike, return_std: bool) -> Array | tuple[Array, Array]: ...
-    def predict(self, X: ArrayLike, return_std: bool = False) -> Array | tuple[Array, Array]:
-        """Predict the mean of f, and optionally its sd.
+    def predict(
+        self, X: ArrayLike, return_std: Literal[False] = False, *, return_cov: Literal[True]
+    ) -> tuple[Array, Array]: ...
+    @overload
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]: ...
+    def predict(
+        self, X: ArrayLike, return_std: bool = False, return_cov: bool = False
+    ) -> Array | tuple[Array, Array]:
+        """Predict the mean of f, and optionally its sd or its covariance.
 
         Parameters
         ----------
@@ -409,18 +422,25 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
             Points, in the user's units.
         return_std : bool
             Whether the sd of f is wanted too. It is that of f, not of a noisy label.
+        return_cov : bool
+            Whether the covariance of f between the rows of X is wanted too; not with `return_std`.
+            It is that of the mixture: its diagonal holds the squares of `return_std`.
 
         Returns
         -------
-        array (N,), or a pair of them
-            The mean; with `return_std` the pair (mean, sd).
+        array (N,), or a pair
+            The mean; with `return_std` the pair (mean, sd (N,)), with `return_cov` the pair (mean,
+            covariance (N, N)).
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before the first fit.
+        RuntimeError
+            Where both `return_std` and `return_cov` are asked for.
         ValueError
-            Where X is not finite, or has other columns than the labels came with.
+            Where X is not finite, or has other columns than the labels came with, or the
+            covariance of its rows does not fit the memory.
 
         Examples
         --------
@@ -431,9 +451,67 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         >>> mean, std = model.predict([[2.2], [3.9]], return_std=True)
         >>> bool(np.abs(mean - np.sin([2.2, 3.9])).max() < 0.05), std.shape
         (True, (2,))
+        >>> mean, cov = model.predict([[2.2], [3.9]], return_cov=True)
+        >>> bool(np.allclose(np.diag(cov), std**2)), cov.shape
+        (True, (2, 2))
+        """
+        if return_std and return_cov:
+            raise RuntimeError("predict takes one of return_std and return_cov; leave one out")
+        check_is_fitted(self)
+        table = self._table(X)
+        return (
+            self.model_.predict_covariance(table)
+            if return_cov
+            else self.model_.predict(table, return_std)
+        )
+
+    def sample_y(
+        self,
+        X: ArrayLike,
+        n_samples: int = 1,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> Array:
+        """Draw functions from the posterior, as `GaussianProcessRegressor.sample_y` does.
+
+        An expert is drawn by its weight, then the values of f at all rows from the joint normal of
+        that expert. The draws are of f, without the noise of labels; their covariance is that of
+        ``predict(X, return_cov=True)``. Of warped labels (`warp`) the mean of the draws is beyond
+        that of `predict` where f is uncertain: `predict` limits the effect of the tail.
+
+        Parameters
+        ----------
+        X : array (N, d)
+            Points, in the user's units.
+        n_samples : int
+            Number of functions.
+        random_state : int, RandomState or None
+            Seed of the draws; None: other draws at each call.
+
+        Returns
+        -------
+        array (N, n_samples)
+            A function in each column, in units of y.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before the first fit.
+        ValueError
+            Where X is not finite, or has other columns than the labels came with, or its rows are
+            too many for a covariance.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import EnsembleGPRegressor
+        >>> X = np.linspace(0, 6, 13)[:, None]
+        >>> model = EnsembleGPRegressor().fit(X, np.sin(X[:, 0]))
+        >>> model.sample_y([[2.2], [3.9]], n_samples=5).shape
+        (2, 5)
         """
         check_is_fitted(self)
-        return self.model_.predict(self._table(X), return_std)
+        n, rng = check_count(n_samples), check_random_state(random_state)
+        return self.model_.draw(self._table(X), n, rng)
 
     def predict_interval(self, X: ArrayLike, level: float = 0.9) -> tuple[Array, Array]:
         """Prediction intervals of a label, noise included.

@@ -24,6 +24,7 @@ from weal.core.paper.ensemble import Ensemble
 from weal.core.scaling import Scaling
 from weal.diagnostics.leave_one_out import main_experts
 from weal.goals.protocol import Loss
+from weal.model.joint_posterior import expert_posterior
 from weal.model.model import in_units
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
@@ -113,11 +114,9 @@ def _mean_and_root(trained: TrainedEnsemble, m: int, X: Array) -> tuple[Array, A
 
     By eigenvectors: rows may coincide, and there is then no Cholesky factor.
     """
-    experts = trained.ensemble.experts.take([m])
-    points = trained.embedding.take([m]).points(experts, X)
-    alone = np.diag(experts.remainders(points)[0])
-    values, vectors = np.linalg.eigh(experts.covariance(points, points)[0] + alone)
-    return experts.predict(points)[0][0], vectors * np.sqrt(np.maximum(values, 0.0))
+    mean, C = expert_posterior(trained, m, X)
+    values, vectors = np.linalg.eigh(C)
+    return mean, vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def _error(

@@ -21,6 +21,7 @@ from weal.core.protocols import Embedding, Points
 from weal.core.scaling import Scaling
 from weal.model import scaled_data
 from weal.model.checks import check_levels
+from weal.model.joint_posterior import check_joint_rows, draw_functions, mean_covariance
 from weal.model.training import TrainedEnsemble, probabilities
 from weal.tables.inputs import inputs_of
 from weal.tables.plan import TablePlan
@@ -170,6 +171,17 @@ class Model:
         mean, sd = mean_sd(self.trained, self.scaling, self.scaled_inputs(X))
         mean = self.clip(mean)
         return (mean, sd) if return_std else mean
+
+    def predict_covariance(self, X: Any) -> tuple[Array, Array]:
+        """Mean (N,) of f at X, and the covariance (N, N) of f between the rows of X."""
+        check_joint_rows(len(X))
+        mean, cov = mean_covariance(self.trained, self.scaling, self.scaled_inputs(X))
+        return self.clip(mean), cov
+
+    def draw(self, X: Any, n: int, rng: np.random.RandomState) -> Array:
+        """Values (N, n) of n functions drawn from the posterior at X."""
+        check_joint_rows(len(X))
+        return self.clip(draw_functions(self.trained, self.scaling, self.scaled_inputs(X), n, rng))
 
     def clip(self, values: Array) -> Array:
         """Values of a label (...), those beyond the bounds of the labels moved to the bounds."""

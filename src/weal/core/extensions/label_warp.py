@@ -85,6 +85,36 @@ class LabelWarp:
         cosh = np.exp(b2) * np.cosh(2.0 * a) + 1.0
         return mean, 0.5 * self.spread**2 * np.exp(n2) * np.expm1(b2) * cosh
 
+    def joint_moments(self, mu: Array, C: Array, noise: Array) -> tuple[Array, Array]:
+        """Mean (N,) and covariance (N, N) of unwarped f, where f is jointly normal in z.
+
+        With c the covariance of u at two points, and a, b^2, n^2 those of `moments` at each,
+
+            cov   spread^2 / 2 exp((b^2 + b'^2 + n^2 + n'^2) / 2)
+                  ((exp(c) - 1) cosh(a + a') + (1 - exp(-c)) cosh(a - a'))
+
+        whose diagonal is the variance of `moments`.
+        """
+        if not self.spread:
+            return mu, C
+        var = np.diag(C)
+        mean, _ = self.moments(mu, var, noise)
+        a = np.clip(self.mean + self.sd * mu, -FARTHEST_BENT, FARTHEST_BENT)
+        b2, n2 = (np.minimum(self.sd**2 * part, MAX_WARP_SPREAD) for part in (var, noise))
+        shrink = np.sqrt(np.divide(b2, var, out=np.zeros_like(b2), where=var > 0.0))
+        c = shrink[:, None] * C * shrink  # of u, its variance limited as in `moments`
+        size = self.spread * np.exp(0.5 * (b2 + n2))
+        up = np.expm1(c) * np.cosh(a[:, None] + a)
+        down = np.expm1(-c) * np.cosh(a[:, None] - a)
+        return mean, 0.5 * size[:, None] * size * (up - down)
+
+    def expected_labels(self, z: Array, noise: Array) -> Array:  # (...) -> (...)
+        """The expected label of values z of f, with noise variances in z."""
+        if not self.spread:
+            return z
+        n2 = np.minimum(self.sd**2 * noise, MAX_WARP_SPREAD)
+        return np.asarray(self.median + np.exp(0.5 * n2) * (self.unwarp(z) - self.median))
+
     def _u(self, y: Array) -> Array:
         return np.asarray(np.arcsinh((y - self.median) / self.spread))
 
