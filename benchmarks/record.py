@@ -6,7 +6,11 @@
     date        of the last number, in UTC
     commit      of the weal that was measured; a plus sign says that files had been changed since
     versions    of Python, weal and the packages that take part, by name
-    machine     system, cores and the load (mean number of running programs) when it was written
+    machine     system, cores, the load (mean number of running programs) when it was written, and
+                `others`: the cores that other processes took from the start of the benchmark on
+                (the processor time of the machine in /proc/stat less ours and our children's);
+                `busy` is true where that is more than MAX_OTHER_CORES: timings are then marked on
+                the pages, and `./scripts/results NAME` makes them again
     rows        a list of dicts, each a line of a table or a run
 
 `benchmarks/results/` holds the files that the pages of results are made of
@@ -23,6 +27,7 @@ import platform
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +43,48 @@ RIVALS = ("scikit-activeml", "botorch", "gpytorch", "torch")
 DIGITS = 6  # of numbers in a file
 _PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "FILE", "--against": "CHECKOUT"}
 _ABSOLUTE = re.compile(r"(?:^|[\s\"'=:(])(/[\w.-]+/|[A-Za-z]:\\\\)")
+
+
+MAX_OTHER_CORES = 0.5  # of other processes, above which timings are marked as busy
+STAT = Path("/proc/stat")
+
+
+class OtherProcesses:
+    """A clock of the processor time that other processes take, started when it is made."""
+
+    def __init__(self, stat: Path = STAT) -> None:
+        self.stat = stat
+        self.start = self._now()
+
+    def cores(self) -> float | None:
+        """Cores that other processes took since the start; None where the system does not tell."""
+        now = self._now()
+        if now is None or self.start is None:
+            return None
+        wall, machine, own = (b - a for a, b in zip(self.start, now, strict=True))
+        return max(machine - own, 0.0) / wall if wall > 0.0 else 0.0
+
+    def _now(self) -> tuple[float, float, float] | None:
+        """Seconds: of the clock, of all processes on all cores, of ours with its children."""
+        try:
+            words = self.stat.read_text("ascii").split("\n", 1)[0].split()
+            user, nice, system, _, _, irq, soft, steal = map(int, words[1:9])
+        except (OSError, ValueError):  # no Linux
+            return None
+        ticks = user + nice + system + irq + soft + steal
+        return time.monotonic(), ticks / os.sysconf("SC_CLK_TCK"), sum(os.times()[:4])
+
+
+def is_busy(cores: float | None) -> bool:
+    """Whether timings made beside so many cores of other processes are marked.
+
+    >>> is_busy(0.2), is_busy(0.7), is_busy(None)
+    (False, True, False)
+    """
+    return cores is not None and cores > MAX_OTHER_CORES
+
+
+_others = OtherProcesses()  # since the benchmark was started
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -151,10 +198,13 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """The system, its cores, and how busy it is."""
+    """The system, its cores, its load, and the cores that other processes took."""
     load = round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
     system = f"{platform.system()} {platform.machine()}"
-    return {"system": system, "cores": os.cpu_count(), "load": load}
+    cores = _others.cores()
+    others = None if cores is None else round(cores, 2)
+    about = {"system": system, "cores": os.cpu_count(), "load": load, "others": others}
+    return {**about, "busy": is_busy(cores)}
 
 
 def _plain(value: Any) -> Any:

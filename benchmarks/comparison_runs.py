@@ -1,0 +1,121 @@
+"""Runs of a comparison: each is kept in a file when it is finished, and never made twice.
+
+A job has the key (code, goal, task, method, realisation, settings) and a function that returns
+label counts, scores and seconds. `carry_out` reads the finished runs of the folder, makes the
+missing ones in the order given, and appends each as a line of JSON to `runs.jsonl`, flushed to
+disk before the next begins: a killed process loses the run it was at. A line that was cut off is
+skipped. Runs of other code or settings stay in the file and are not read.
+
+Where all runs are there, the timings of the busy ones among the first TIMED_REALISATIONS are made
+again; the later line of a key counts.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from benchmarks import record
+from benchmarks.comparison import TIMED_REALISATIONS, ComparedRun
+
+from weal.benchmark.curve_cache import code
+
+RUNS = record.ROOT / "benchmarks" / ".runs"  # ignored by git
+Measured = tuple[Sequence[int], Sequence[float], float]  # label counts, scores, seconds of a query
+Progress = Callable[[int, int, "ComparisonJob"], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparisonJob:
+    """A run that is wanted."""
+
+    goal: str
+    task: str
+    group: str
+    method: str
+    realisation: int
+    settings: str  # everything else that decides the scores: seed, queries, sizes, versions
+    measure: Callable[[], Measured]
+
+    @property
+    def key(self) -> str:
+        """Equal for equal runs of equal code."""
+        parts = (code(), self.goal, self.task, self.method, self.realisation, self.settings)
+        return json.dumps(parts)
+
+
+def carry_out(
+    jobs: Sequence[ComparisonJob], folder: Path, progress: Progress | None = None
+) -> Iterator[list[ComparedRun]]:
+    """Make the missing runs; yields all finished runs so far, after each new one and at the end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, done = folder / "runs.jsonl", finished(folder)
+    missing = [job for job in jobs if job.key not in done]
+    again = [job for job in jobs if job.key in done and _marked(done[job.key])]
+    for n, job in enumerate(missing or again):
+        if progress:
+            progress(n, len(missing or again), job)
+        done[job.key] = _less_busy(done.get(job.key), make(job))
+        _append(path, job.key, done[job.key])
+        yield [done[one.key] for one in jobs if one.key in done]
+    yield [done[one.key] for one in jobs if one.key in done]
+
+
+def make(job: ComparisonJob) -> ComparedRun:
+    """The run of a job, with a mark if other processes took the processor meanwhile."""
+    clock = record.OtherProcesses()
+    labels, curve, seconds = job.measure()
+    about = (job.goal, job.task, job.group, job.method, job.realisation)
+    return ComparedRun(
+        *about,
+        tuple(int(n) for n in labels),
+        tuple(float(score) for score in curve),
+        float(seconds),
+        record.is_busy(clock.cores()),
+    )
+
+
+def finished(folder: Path) -> dict[str, ComparedRun]:
+    """The runs of a folder by key."""
+    path = folder / "runs.jsonl"
+    found = {}
+    for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+        try:
+            key, run = json.loads(line)
+        except ValueError:  # cut off by a kill or a full disk
+            continue
+        found[key] = ComparedRun(
+            **{**run, "labels": tuple(run["labels"]), "curve": tuple(run["curve"])}
+        )
+    return found
+
+
+def show(n: int, total: int, job: ComparisonJob) -> None:
+    """Progress on standard error, a line for each run."""
+    what = f"{job.task}, {job.method}, realisation {job.realisation}"
+    print(f"{time.strftime('%H:%M:%S')} {n + 1}/{total} {what}", file=sys.stderr, flush=True)
+
+
+def _append(path: Path, key: str, run: ComparedRun) -> None:
+    with path.open("ab+") as file:
+        if file.tell():  # a line that a kill cut off is ended first
+            file.seek(-1, os.SEEK_END)
+        whole = file.read() in (b"", b"\n")
+        line = json.dumps([key, asdict(run)]) + "\n"
+        file.write((line if whole else "\n" + line).encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _marked(run: ComparedRun) -> bool:
+    return run.busy and run.realisation < TIMED_REALISATIONS
+
+
+def _less_busy(old: ComparedRun | None, new: ComparedRun) -> ComparedRun:
+    """The new timing, unless it is busy and so was the old one: then the shorter of the two."""
+    if old is None or not new.busy:
+        return new
+    return replace(new, seconds=min(old.seconds, new.seconds))

