@@ -91,7 +91,7 @@ METHODS: dict[str, tuple[ComparedMethod, ...]] = {
     "best": (
         ComparedMethod("weal-best", "weal", _OWN, ours=True),
         ComparedMethod("weal-best-refit-5", "weal, refit every 5", _EVERY_5, ours=True),
-        _RANDOM,
+        ComparedMethod("random-rows", "random rows", "no model"),
         ComparedMethod("sklearn-ei", "scikit-learn GP, EI", _EVERY_5),
         ComparedMethod("botorch-logei", "BoTorch, LogEI", _EVERY_5),
         ComparedMethod("botorch-qlognei", "BoTorch, qLogNoisyEI", _EVERY_5),
@@ -108,8 +108,8 @@ METHODS: dict[str, tuple[ComparedMethod, ...]] = {
         ComparedMethod("weal-pass-refit-5", "weal, refit every 5", _EVERY_5, ours=True),
         ComparedMethod("weal-pass-random", "weal's model, random rows", _OWN, ours=True),
         ComparedMethod("gpc-margin", "GP classifier, margin", _EVERY_5),
-        ComparedMethod("forest-margin", "random forest, margin", _EVERY_5),
-        ComparedMethod("logistic-margin", "logistic regression, margin", _EVERY_5),
+        ComparedMethod("forest-margin", "random forest, margin", "every label"),
+        ComparedMethod("logistic-margin", "logistic regression, margin", "every label"),
     ),
 }
 

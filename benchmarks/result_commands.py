@@ -42,6 +42,10 @@ class ResultCommand:
 _CHOICE = "-m benchmarks.real_labels.choice --data {data} --what runs --out {runs} --to {to}"
 _NOISY = '"waves, noise 10 %" "Friedman, noise 10 %"'
 _COMPARE = "benchmarks/learn.py --data {data} --tables {tables} --runs {runs} --to {to}"
+_SEARCH = "benchmarks/searches.py {goal} --data {{data}} --runs {{runs}} --to {{to}} --methods"
+_BEST, _THRESHOLD, _PASS_FAIL = (
+    _SEARCH.format(goal=goal) for goal in ("best", "threshold", "pass-fail")
+)
 
 COMMANDS: dict[str, ResultCommand] = {
     "learn": ResultCommand(
@@ -57,6 +61,35 @@ COMMANDS: dict[str, ResultCommand] = {
         "goal learn: BoTorch's NIPV on the smaller tasks",
         f"{_COMPARE} --methods botorch-ivr --realisations 10 --small-tasks",
         peers=True,
+    ),
+    "best": ResultCommand(
+        "goal best: ours, scikit-learn's GP with EI, random rows",
+        f"{_BEST} weal-best,random-rows,sklearn-ei",
+    ),
+    "best-more": ResultCommand(
+        "goal best: a random forest with EI, ours with the refits of the rivals",
+        f"{_BEST} forest-ei,weal-best-refit-5",
+    ),
+    "best-botorch": ResultCommand(
+        "goal best: BoTorch's LogEI and qLogNoisyEI on the smaller pools",
+        f"{_BEST} botorch-logei,botorch-qlognei --realisations 10 --small-pools",
+        peers=True,
+    ),
+    "threshold": ResultCommand(
+        "goal threshold: ours, random rows, scikit-learn's GP with straddle",
+        f"{_THRESHOLD} weal-fifth,weal-random,sklearn-fifth",
+    ),
+    "threshold-more": ResultCommand(
+        "goal threshold: ours with the refits of the rivals",
+        f"{_THRESHOLD} weal-fifth-refit-5",
+    ),
+    "pass-fail": ResultCommand(
+        "pass/fail: ours, random rows, GP classifier and logistic regression with margin sampling",
+        f"{_PASS_FAIL} weal-pass,weal-pass-random,gpc-margin,logistic-margin",
+    ),
+    "pass-fail-more": ResultCommand(
+        "pass/fail: a random forest with margin sampling, ours with the refits of the rivals",
+        f"{_PASS_FAIL} forest-margin,weal-pass-refit-5",
     ),
     "paper": ResultCommand(
         "the paper's ten experiments and its claims (writes claims.json)",

@@ -24,6 +24,7 @@ Read in this order:
     goal_tasks      pools to search: formulas and tables
     goal_metrics    share of the best rows found, regret, F1
     goal_methods    weal with a goal, and searches with models of other packages
+    pass_fail_methods  weal and classifiers with margin sampling, which rows to test
     goal_summary    ours beside each other method, with intervals
     goal_report     the folder of a finished `weal bench goals`
     goal_simulation labels that a goal would have saved on a table of the user

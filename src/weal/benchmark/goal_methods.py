@@ -38,6 +38,7 @@ from weal.benchmark.goal_metrics import LEVEL_SHARES, TOP_ROWS, level_of
 from weal.benchmark.goal_tasks import GOAL_TASKS
 from weal.benchmark.methods import METHODS, Method, MethodFunction, Reading
 from weal.benchmark.peers import (
+    ASK_RNG_KEY,
     LABELS_PER_REFIT,
     BotorchModel,
     Fit,
@@ -68,26 +69,49 @@ QLOGNEI_ROWS = 100  # candidates scored at a time, for memory
 
 
 def with_goal(
-    goal_of: Callable[[Split], Goal], split: Split, eta: float, seed: int, T: int
+    goal_of: Callable[[Split], Goal],
+    split: Split,
+    eta: float,
+    seed: int,
+    T: int,
+    refit_every: int | None = None,
 ) -> Iterator[Reading]:
     """Run an ActiveLearner with a goal on a split whose test points are the pool.
 
     Measured rows are not asked again: the other methods cannot, and the pool has one label a row.
+    With `refit_every` experts are selected anew after every so many labels, by a new learner that
+    is told all labels; None is the schedule of the learner.
     """
-    model = EnsembleGPRegressor(random_state=seed)
-    learner = ActiveLearner(
-        split.Xt, model=model, goal=goal_of(split), repeats=False, n_start=1, seed=seed
-    )
-    first = len(split.y0)
-    learner.tell(range(first), split.y0)
+    first, y = len(split.y0), np.concatenate([split.y0, split.yu])
+    rows, goal = list(range(first)), goal_of(split)
+    learner = _goal_learner(goal, split, seed, rows, y)
     pool = learner.watch(split.Xt)
     for t in range(T + 1):
-        row = learner.ask() if t else first - 1
         if t:
-            learner.tell(row, split.yu[row - first])
+            rows.append(int(learner.ask()))
+            learner.tell(rows[-1], float(y[rows[-1]]))
+        if t and refit_every and t % refit_every == 0:
+            learner = _goal_learner(goal, split, seed, rows, y)
+            pool = learner.watch(split.Xt)
         mean, _ = pool.predict()
         log_p = pool.log_predictive_density(split.yt)
-        yield Reading(first + t, mean, log_p, {}, {}, asked=row - first)
+        yield Reading(first + t, mean, log_p, {}, {}, asked=rows[-1] - first)
+
+
+def _goal_learner(goal: Goal, split: Split, seed: int, rows: list[int], y: Array) -> ActiveLearner:
+    """A learner with the labels y (N,) of these rows of the pool."""
+    model = EnsembleGPRegressor(random_state=seed)
+    learner = ActiveLearner(split.Xt, model=model, goal=goal, repeats=False, n_start=1, seed=seed)
+    learner.tell(rows, y[rows])
+    return learner
+
+
+def random_rows(split: Split, eta: float, seed: int, T: int) -> Iterator[Reading]:
+    """Random rows without a model; the mean of the first labels stands for predictions."""
+    order = np.random.default_rng([seed, ASK_RNG_KEY]).permutation(len(split.yu))
+    mean, log_p = np.full(len(split.yt), split.y0.mean()), np.zeros(len(split.yt))
+    for t, row in enumerate([-1, *order[:T].tolist()]):
+        yield Reading(len(split.y0) + t, mean, log_p, {}, {}, asked=row)
 
 
 def best_ten(split: Split) -> Goal:
@@ -151,7 +175,9 @@ class ForestModel:
 
     def predict(self, X: Array) -> tuple[Array, Array]:
         """Mean and variance over the trees."""
-        each = np.array([tree.predict(X) for tree in self.forest.estimators_])  # (trees, N)
+        X32 = np.ascontiguousarray(X, dtype=np.float32)  # the precision of the trees
+        trees = self.forest.estimators_
+        each = np.array([tree.predict(X32, check_input=False) for tree in trees])  # (trees, N)
         return each.mean(axis=0), np.maximum(each.var(axis=0), LEAST_SD)
 
     def condition(self, X: Array, y: Array) -> Self:

@@ -176,7 +176,7 @@ class CampaignLog:
         Raises
         ------
         RuntimeError
-            If there are too few labels for a model.
+            While there are too few labels for a model.
         """
         return self.read_session().model()
 

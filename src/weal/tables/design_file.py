@@ -89,7 +89,7 @@ def box(
     Raises
     ------
     ValueError
-        If an input has another form, there are fewer than n different rows, or almost no row
+        Where an input has another form, there are fewer than n different rows, or almost no row
         satisfies the constraint.
 
     Examples

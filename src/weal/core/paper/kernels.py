@@ -164,7 +164,7 @@ class Kernel:
     Raises
     ------
     ValueError
-        If the family is unknown, or a number is out of its range.
+        Where the family is unknown, or a number is out of its range.
 
     Examples
     --------
