@@ -5,9 +5,9 @@ An `ActiveLearner` holds one frozen state (`weal.learner.state`). Every change i
 one. The model and its posterior on the pool follow from the state; they are computed on demand and
 cached (`weal.learner.posterior_cache`).
 
-Before `n_start` labels there is no model, and `ask` fills space. The scaling of pool and labels is
-fixed with the `n_start`-th label. Everything random comes from (seed, step), ties are broken by
-(seed, id).
+Before `n_start` labels there is no model, and `ask` spreads points over the pool. The scaling of
+pool and labels is fixed at the `n_start`-th label. Random numbers depend on (seed, step) only, and
+ties are broken by (seed, id).
 
 `LearnerView` has everything that only reads a learner: state, predictions, tables and plots.
 `TrackedPoints` keeps the predictions at further points, such as a test set, up to date.
@@ -84,7 +84,7 @@ Rows = Iterable[Any]  # several ids (1-d), rows (2-d), or a frame
 
 
 class TrackedPoints:
-    """Predictions at some points, updated with each label."""
+    """Predictions at a set of points, updated with each label."""
 
     def __init__(self, beliefs: PosteriorCache, X: Array, view: Callable[[], QuantityView]) -> None:
         self._beliefs, self._view, self.X = beliefs, view, X
@@ -121,41 +121,41 @@ class LearnerView:
 
     @property
     def plan(self) -> TablePlan | None:
-        """The plan that encodes a frame as inputs; None: numbers are used unchanged."""
+        """The plan that encodes a frame as inputs, or None if the numbers are used unchanged."""
         return self.candidates.plan
 
     @property
     def labels(self) -> Labels:
-        """The labels, in the order told; `labels_of` where there are several quantities."""
+        """The labels, in the order they were added; see `labels_of` for several quantities."""
         return self.labels_of()
 
     def labels_of(self, quantity: str | None = None) -> Labels:
-        """The labels of a quantity, in the order told.
+        """The labels of a quantity, in the order they were added.
 
         Parameters
         ----------
         quantity : str or None
-            Which quantity; None: the only one.
+            Which quantity; if None, the only one.
 
         Returns
         -------
         Labels
-            Numbers, or codes of words: 0 and 1 of fail and pass, 0, 1, 2, ... of classes.
+            Numbers, or codes of words: 0 for fail and 1 for pass; 0, 1, 2, ... for classes.
         """
         return told_labels(self._state, find_told(self._state, quantity))
 
     def _view(self, quantity: str | None = None) -> QuantityView:
-        """The state as the first part of a quantity sees it; None: the only one."""
+        """The state restricted to the first part of a quantity; if None, of the only quantity."""
         return self._state.view(find_told(self._state, quantity).parts()[0].name)
 
     @property
     def pending(self) -> Mapping[Hashable, int]:
-        """Ids that were asked and have no label yet, each with its row in the history."""
+        """Ids that were asked and have no label yet, each with its entry in the history."""
         return dict(self._state.asked)
 
     @property
     def skipped(self) -> frozenset[Hashable]:
-        """Ids that are skipped."""
+        """Skipped ids."""
         return self._state.skipped
 
     @property
@@ -175,7 +175,7 @@ class LearnerView:
 
     @property
     def reference(self) -> Array | None:
-        """The reference points (N, d) of `ivr`; None: the pool."""
+        """The reference points (N, d) of `ivr`, or None for the pool."""
         return self._state.reference
 
     @property
@@ -185,57 +185,57 @@ class LearnerView:
 
     @property
     def seed(self) -> int:
-        """The seed of everything random."""
+        """The seed of all random choices."""
         return self._state.settings.seed
 
     @property
     def fitted(self) -> bool:
-        """Whether there are enough labels for a model, of any quantity."""
+        """Whether at least one quantity has enough labels for a model."""
         return any(one.selection is not None for one in self._state.parts.values())
 
     @property
     def model(self) -> Model:
-        """The model trained on all labels; RuntimeError if they are too few.
+        """The model trained on all labels; RuntimeError if there are too few labels.
 
-        For a frame as pool it predicts on frames with the same columns.
+        If the pool is a frame, the model predicts for frames with the same columns.
         """
         return self._beliefs.model(self._view())
 
     def model_of(self, part: str) -> Model:
-        """The model of a quantity, of one of its classes, or of whether runs work.
+        """The model of a quantity, of one class, or of the success of runs.
 
         Parameters
         ----------
         part : str
-            The name of the quantity; of a class "phase is fcc"; "worked" once a run has failed.
+            The name of the quantity; "phase is fcc" for one class; "worked" once a run has failed.
 
         Returns
         -------
         Model
-            Trained on all labels. Of pass/fail results and classes it sees +1 and -1.
+            Trained on all labels. For pass/fail results and classes its labels are +1 and -1.
         """
         return self._beliefs.model(self._state.view(part))
 
     def source_of(self, quantity: str | None = None) -> str | None:
-        """The quantity whose predictions are an input of the model of another; None: none helps.
+        """The quantity whose predictions are an input of this quantity's model, or None.
 
-        A quantity with at least twice as many labels is tried, and kept where it improves the
-        leave-one-out predictions of the other.
+        Quantities with at least twice as many labels are tried. One is used if it improves the
+        leave-one-out predictions of this quantity.
 
         Parameters
         ----------
         quantity : str or None
-            Whose model; None: that of the only quantity, which has no source.
+            The quantity; if None, the only one, which has no source.
 
         Returns
         -------
         str or None
-            The name of the source.
+            Name of the source quantity.
 
         Raises
         ------
         RuntimeError
-            While labels are too few for a model.
+            If there are too few labels for a model.
         """
         view = self._view(quantity)
         source = None if view.selection is None else view.selection.source
@@ -244,9 +244,9 @@ class LearnerView:
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the pool: inputs that are a mixture, and values that its plan did not know.
+        """Notes on the pool: inputs that form a mixture, and values that the plan does not cover.
 
-        The latter are those of the last pass over shards, which were not in the sample of the plan.
+        Such values come from the last pass over the shards, if the sample for the plan lacked them.
 
         Examples
         --------
@@ -269,8 +269,8 @@ class LearnerView:
     def plot(self) -> "Plots":
         """Figures on matplotlib axes, such as ``learner.plot.predicted()``.
 
-        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b), and for
-        a goal with two objectives pareto; save(folder) writes files.
+        The figures are learning_curve, predicted, inputs, experts, effect(name) and map(a, b), and
+        pareto for a goal with two objectives. save(folder) writes them to files.
         """
         return self.plots()
 
@@ -280,12 +280,12 @@ class LearnerView:
         Parameters
         ----------
         quantity : str or None
-            Which quantity; None: the only one, or the one that the goal looks at.
+            Which quantity; if None, the only one, or the one in the goal.
 
         Returns
         -------
         Plots
-            As `plot`.
+            The same figures as `plot`.
         """
         from weal.plots.axes import Plots, plot_data
 
@@ -300,22 +300,22 @@ class LearnerView:
         groups: Mapping[str, Mapping[Hashable, Hashable]] | None = None,
         quantity: str | None = None,
     ) -> "list[Contradiction]":
-        """Labels in use that the other labels contradict; nothing is changed.
+        """Find labels that contradict the other labels; nothing is changed.
 
-        These are labels told as sure, runs of equal labels in a row, and labels of one group.
+        Checked are labels marked as sure, consecutive equal labels, and labels of one group.
 
         Parameters
         ----------
         groups : mapping of mappings, optional
             For each way to group labels, such as "measured by", the group of each id.
         quantity : str or None
-            Whose labels; None: those of the only quantity.
+            Which quantity; if None, the only one.
 
         Returns
         -------
         list of Contradiction
-            With `kind` ("sure", "run" or "group"), `ids`, the error with these labels and without,
-            and `words`; none before there is a model.
+            Each has `kind` ("sure", "run" or "group"), `ids`, the error with and without these
+            labels, and `words`. The list is empty before there is a model.
 
         Examples
         --------
@@ -361,30 +361,30 @@ class LearnerView:
     def predict(self, x: Any, return_std: bool = False, *, quantity: str | None = None) -> Any:
         """Predict the mean of f, and optionally its sd, for candidates by id or for rows.
 
-        `model` has intervals, quantiles and densities of labels.
+        `model` also predicts intervals, quantiles and densities of labels.
 
         Parameters
         ----------
         x : id, list of ids, array (N, d) or frame
-            An id, or several (1-d), of candidates; or rows (2-d, or a frame) of any inputs.
+            One id or several ids of candidates (1-d), or rows of inputs (2-d, or a frame).
         return_std : bool
-            Whether the sd of f is wanted too. It is that of f, not of a noisy label.
+            Whether to return the sd of f too. It does not include the noise of a label.
         quantity : str or None
-            Which quantity; None: the only one.
+            Which quantity; if None, the only one.
 
         Returns
         -------
         float, array (N,), or a pair of them
-            The mean, in units of the labels; with `return_std` the pair (mean, sd). One id gives
-            one number. Of pass/fail, the probability of a pass, and the sd of the label; of classes
-            ask `predict_proba`.
+            The mean, in units of the labels; with `return_std`, the pair (mean, sd). One id gives
+            one number. For pass/fail, the probability of a pass and the sd of the label; for
+            classes use `predict_proba`.
 
         Raises
         ------
         RuntimeError
-            While labels are too few for a model.
+            If there are too few labels for a model.
         UnknownId
-            Where an id is not in the pool.
+            If an id is not in the pool.
 
         Examples
         --------
@@ -409,16 +409,16 @@ class LearnerView:
         Parameters
         ----------
         x : id, list of ids, array (N, d) or frame
-            As of `predict`.
+            As in `predict`.
         quantity : str or None
-            A quantity of words: pass/fail, classes or grades; "worked": whether a run works. None:
-            the only quantity.
+            A pass/fail, class or grade quantity, or "worked" for the success of a run. If None, the
+            only quantity.
 
         Returns
         -------
         array (N, K), or (K,) for one id
-            Of each word, in the order that ``learner.words(quantity)`` gives: of pass/fail, first
-            fail and then pass.
+            One column for each word, in the order of ``learner.words(quantity)``; for pass/fail,
+            first fail, then pass.
 
         Examples
         --------
@@ -443,12 +443,12 @@ class LearnerView:
         Parameters
         ----------
         quantity : str or None
-            Which quantity, or "worked"; None: the only one.
+            Which quantity, or "worked"; if None, the only one.
 
         Returns
         -------
         tuple of str
-            None for a number.
+            Empty for a number.
         """
         told = worked_quantity() if quantity == WORKED else find_told(self._state, quantity)
         return told.words
@@ -459,9 +459,9 @@ class LearnerView:
         Parameters
         ----------
         what : {"labels", "predictions", "candidates", "history"}
-            Labels: id, label and noise. Predictions: mean and sd of f, the ends of the 90 %
-            interval of a label, and the label where there is one, for each candidate. Candidates:
-            the pool as it came. History: what was asked, why, and what came back.
+            Labels: id, label and noise. Predictions: for each candidate, mean and sd of f, the 90 %
+            interval of a label, and the label if there is one. Candidates: the pool as it was
+            given. History: each query, its reason and its label.
 
         Returns
         -------
@@ -471,8 +471,8 @@ class LearnerView:
         Raises
         ------
         ValueError
-            Where there is no such table, pandas is not installed, or the pool is in files and too
-            large for one table (`predict_pool`).
+            If there is no such table, pandas is not installed, or the pool is in files and too
+            large for one table (use `predict_pool`).
 
         Examples
         --------
@@ -497,39 +497,40 @@ class LearnerView:
         Returns
         -------
         array (n, d), or frame
-            Their rows, as the kind of table that the pool was; of a pool in files, a pyarrow table.
+            Their rows, in the kind of table that the pool was given as; a pyarrow table if the pool
+            is in files.
 
         Raises
         ------
         UnknownId
-            Where an id is not in the pool.
+            If an id is not in the pool.
         """
         return self.candidates.rows(list(ids))
 
     def best(self, n: int = 10, *, goal: Goal | str | None = None) -> Any:
-        """The rows that most probably belong to the set of the goal, measured ones included.
+        """The rows that most probably meet the goal, measured rows included.
 
         Parameters
         ----------
         n : int
             How many rows.
         goal : str, goal of `weal.goals`, or None
-            Another goal than that of the learner.
+            A goal to use instead of the learner's own.
 
         Returns
         -------
         frame
-            As the kind of table that the pool was (of an array, pandas): id, inputs, `measured`
-            (the mean of the row's labels; missing: it has none), `mean` and `sd` of f, and the
-            `probability` of belonging to the set: of being among the k best, or beyond the level.
-            The likeliest rows come first.
+            In the kind of table that the pool was given as (pandas for an array): id, inputs,
+            `measured` (the mean of the row's labels; missing if it has none), `mean` and `sd` of f,
+            and the `probability` of meeting the goal: of being among the k best, or beyond the
+            level. The most probable rows come first.
 
         Raises
         ------
         ValueError
-            Where the goal is learn, which has no set.
+            If the goal is learn, which selects no rows.
         RuntimeError
-            While labels are too few for a model.
+            If there are too few labels for a model.
 
         Examples
         --------
@@ -549,18 +550,18 @@ class LearnerView:
         return best_table(self._state, self._beliefs, check_count(n), wanted)
 
     def predicted_error(self, quantity: str | None = None) -> float:
-        """The expected error: root mean square of the predicted sds over the pool.
+        """The expected error: root mean square of the predictive sd over the pool.
 
         Parameters
         ----------
         quantity : str or None
-            Which quantity, a number; None: the only one.
+            Name of a numeric quantity; if None, the only one.
 
         Returns
         -------
         float
-            In units of the labels; infinite before there is a model. Of a large pool in files, or
-            of one with thousands of labels, that of a sample.
+            In units of the labels; infinite before there is a model. For a large pool in files, or
+            with thousands of labels, it is estimated from a sample.
         """
         view = self._view(quantity)
         if not view.has_model:
@@ -579,12 +580,12 @@ class LearnerView:
         Parameters
         ----------
         quantity : str or None
-            Which quantity, a number; None: the only one.
+            Name of a numeric quantity; if None, the only one.
 
         Returns
         -------
         dict
-            By column; a category is one. Empty before there is a model.
+            Probabilities by column; a category is one column. Empty before there is a model.
 
         Examples
         --------
@@ -609,44 +610,44 @@ class LearnerView:
     ) -> int:
         """Write predictions for every candidate of a pool in files, as a folder of Parquet files.
 
-        One file for each shard: id, mean and sd of f, and the ends of the interval of a label.
+        Each shard gives one file with id, mean and sd of f, and the interval of a label.
 
         Parameters
         ----------
         to : path
             The folder.
         level : float
-            Probability with which the interval holds a label.
+            Probability that the interval contains a label.
         force : bool
-            Whether a folder that is there is replaced.
+            Whether to replace an existing folder.
 
         Returns
         -------
         int
-            How many candidates there are.
+            Number of candidates.
 
         Raises
         ------
         ValueError
-            Where the pool is in memory, or the folder is there.
+            If the pool is in memory, or the folder exists.
         RuntimeError
-            While labels are too few for a model.
+            If there are too few labels for a model.
         """
         executor, progress = self._beliefs.executor, self._beliefs.progress
         found = self.candidates.predict_shards(self.model, level, executor, progress)
         return write_predictions(to, found, force=force)
 
     def watch(self, X: Any, quantity: str | None = None) -> TrackedPoints:
-        """Keep the predictions at other points up to date, such as those of a test set.
+        """Track the predictions at other points, such as a test set, as labels are added.
 
-        The same as `model.predict(X)` after every label, without computing it anew.
+        Gives the same as `model.predict(X)` after every label, at a lower cost.
 
         Parameters
         ----------
         X : array (N, d) or frame
             The points, with the inputs of the pool.
         quantity : str or None
-            Which quantity, a number; None: the only one.
+            Name of a numeric quantity; if None, the only one.
 
         Returns
         -------
@@ -674,12 +675,11 @@ class LearnerView:
         Parameters
         ----------
         path : path
-            The file; one that is there is replaced, whole or not at all. Its ending is yours to
-            choose, such as ``.weal``.
+            The file. An existing file is replaced atomically. Any ending works, such as ``.weal``.
         """
         from weal.formats import learner_file
 
-        # the experts are not selected again when it is opened
+        # so that loading does not select the experts again
         state = with_selected_experts(self._state, self._beliefs)
         learner_file.save(state, self._beliefs.memory, path)
 
@@ -696,92 +696,95 @@ class ActiveLearner(LearnerView):
     Parameters
     ----------
     pool : array (U, d), frame, or pool of `open_pool`
-        The candidates, in any units. An array holds numbers; so may a pandas, polars or pyarrow
-        frame, or it has text, categories, dates and gaps, which are read by the plan that campaigns
-        have (`plan`).
+        The candidates, in any units. An array holds numbers. A pandas, polars or pyarrow frame may
+        also hold text, categories, dates and missing values, which are encoded as in a campaign
+        (`plan`).
     model : EnsembleGPRegressor or None
-        Its parameters are taken, not its labels. None: the default ones.
+        Only its parameters are used, not its labels. If None, the default parameters.
     acquisition : str, function, or list of them
         One of random, wvar, went, qbc, gpm-var, gpm-ent, ivr, mvr, mvr-var, mvr-var-igs,
         mvr-var-misfit, bald, igs, best(k), lowest(k), ei, ei-min, ucb(b), lcb(b), straddle(h),
-        straddle(low, high);
-        "auto", the default, which is the one of the goal (mvr-var-igs to learn); "multi" for the
-        paper's five together, weighed as labels come; a list for others together; or your own
-        function of a `weal.core.paper.acquisition.Belief` that returns one score for each
-        candidate. One that looks at each candidate by itself may say so (``f.pointwise = True``):
-        large pools are then given to it in blocks.
+        straddle(low, high); "auto", the default of the goal (mvr-var-igs for learn); "multi", the
+        paper's five functions combined with adaptive weights; a list, for another combination; or
+        your own function of a `weal.core.paper.acquisition.Belief` that returns one score for each
+        candidate. Set ``f.pointwise = True`` on a function that scores each candidate
+        independently: a large pool is then scored in blocks.
     ids : list or None
-        Ids of the candidates. None: those of `id_column`, else the index of a pandas frame, else
-        0, 1, 2, ...
+        Ids of the candidates. If None, the values of `id_column`, else the index of a pandas frame,
+        else 0, 1, 2, ...
     id_column : str or None
         The frame's column that holds the ids.
     target : str, list of str, or None
-        Name of what is measured, with its unit: "hardness [HV]"; several for several results of a
-        run. A column of that name is no input; labels in it are told.
+        Name of the measured quantity, with its unit: "hardness [HV]"; a list if a run measures
+        several. A column of that name is not an input; its values are used as labels.
     features : list of str, or "auto"
-        Columns of a frame to use; "auto": all that can be.
+        Columns of a frame to use as inputs; "auto" uses every suitable column.
     types : dict of column to type, or None
-        What a column is, where we would guess wrong: {"made": "day-first"}. Of a target: "number",
-        "pass" (yes or no), "pass:ja,nein", "classes:fcc,bcc", "ordered:low,medium,high".
+        Types of columns that would be guessed wrong: {"made": "day-first"}. Types of a target are
+        "number", "pass" (yes or no), "pass:ja,nein", "classes:fcc,bcc" and
+        "ordered:low,medium,high".
     same : dict of column to {spelling: level}, or None
         Other spellings of a category: {"solvent": {"Toluol": "toluene"}}.
     units : dict of column to unit, or None
-        The unit of a column of numbers; cells in other units are converted: {"volume": "mL"}.
+        The unit of a numeric column; cells in other units are converted: {"volume": "mL"}.
     cost : str, function, or one number for each candidate
-        What a label costs: a column, or a function of the row (as an oracle gets it). Scores
-        that are an amount or the log of one (those of goals, ivr, mvr, mvr-var, mvr-var-igs,
-        mvr-var-misfit, wvar, qbc, gpm-var, ei) are divided by it; others refuse.
+        Cost of a label: a column, or a function of the row (in the form that an oracle gets).
+        Scores are divided by the cost. This works for the default acquisition of every goal and for
+        ivr, mvr, mvr-var, mvr-var-igs, mvr-var-misfit, wvar, qbc, gpm-var and ei, whose scores are
+        amounts or logs of amounts; other functions raise ValueError.
     validation : (X, y) or None
-        Labels kept apart, on which several acquisition functions are judged. None: they are
-        judged by leave-one-out on the labels told (ours; needs no labels to spare).
+        Validation set that determines the weights of several acquisition functions, as in the
+        paper. If None, leave-one-out errors of the labels are used instead, which needs no extra
+        labels.
     eta : float
-        Learning rate of the weights of several functions, for labels of sd 1.
+        Learning rate of the weights of several acquisition functions, for labels with sd 1.
     score_scaling : {"range", "maximum"}
-        How scores of several functions are made comparable: shifted and scaled to [0, 1], or
-        divided by their maximum (the paper's literal rule).
+        How the scores of several functions are normalised: "range" scales them to [0, 1], "maximum"
+        divides them by their maximum (the rule in the paper).
     reference : array (N, d) or None
-        Where `ivr`, `mvr` and the default want to be sure; None: the pool.
+        Points over which `ivr`, `mvr` and the default reduce the predictive variance; if None, the
+        pool.
     n_start : int or None
-        Labels before there is a model; None: d + 3, but 5 at the least and 10 at the most.
+        Number of labels before the first model; if None, d + 3, but at least 5 and at most 10.
     seed : int
-        Decides all that is random.
+        Seed of all random choices.
     goal : str, goal of `weal.goals`, or None
-        What the labels are for: "learn" (the default: a small error everywhere), "maximise",
+        The goal of the campaign: "learn" (the default: a small error everywhere), "maximise",
         "minimise", "best 10", "lowest 10", "above 7.5", "below 3" or "between 40 and 60", with
-        levels in units of the labels; or a value such as ``weal.goals.Above(7.5)``. Of several
-        quantities one is named, "maximise yield" (else it is the first). A list of two, such as
-        ["maximise yield", "minimise cost"], looks for the Pareto rows of both.
+        levels in units of the labels; or a value such as ``weal.goals.Above(7.5)``. With several
+        quantities, name one: "maximise yield" (the default is the first). A list of two goals, such
+        as ["maximise yield", "minimise cost"], searches for the Pareto front.
     subject_to : str, or list of str
-        Constraints on other quantities: "purity >= 95", "crystallised is yes". Rows that meet them
-        are looked for.
+        Constraints on other quantities: "purity >= 95", "crystallised is yes". The goal counts only
+        rows that satisfy them.
     weights : dict of quantity to number, or None
         Weights of quantities for the goal learn, 1 by default: {"purity": 2}.
     repeats : bool
-        Whether a measured row may be asked again, where the goal gains more by it than by a new
-        row: noise hides whether it belongs to the set, or its label is doubted and would change it.
+        Whether a measured row may be asked again if a repeat helps the goal more than a new row:
+        because of noise it is uncertain whether the row meets the goal, or its label may be wrong.
     memory : int
-        Bytes that the pool in the form of the experts may take; what does not fit is computed
-        anew block by block.
+        Maximum memory, in bytes, for the cached features of the pool. Blocks that do not fit are
+        computed again when needed.
     scheduler : str, distributed.Client or None
-        Who does the passes over a pool in shards (`open_pool`): None: what WEAL_SCHEDULER
-        says, else the threads of this process; "local" for a Dask cluster on this machine
-        ("local:4": of four processes); the address of a Dask scheduler; or a client of yours,
-        with its security.
+        Where a pool in shards (`open_pool`) is scored: "local" starts a Dask cluster on this
+        machine ("local:4" with four processes); or give the address of a Dask scheduler, or a
+        client with its own security settings. If None, the value of WEAL_SCHEDULER, else the
+        threads of this process.
     threads : int or None
-        Threads of this process for such passes; None: as many as it has processors.
+        Number of threads for scoring a pool in shards; if None, the number of processors.
     index : path or None
-        Folder where the index of the ids of such a pool is kept; None: made by every process.
+        Folder for the index of the ids of a pool in shards; if None, every process builds its own
+        index.
 
     Raises
     ------
     ValueError
-        Where an argument is wrong: ids that come twice, inputs that are not finite, a name that is
-        not known.
+        If an argument is invalid: duplicate ids, inputs that are not finite, or an unknown name.
 
     See Also
     --------
-    open_campaign : The same for many people and programs, kept in a store.
-    box : Candidates for those who can choose their inputs freely.
+    open_campaign : The same in a database, for several people and programs.
+    box : A pool of candidates for inputs that can be set freely.
 
     Examples
     --------
@@ -851,19 +854,19 @@ class ActiveLearner(LearnerView):
 
     @classmethod
     def of(cls, state: State, beliefs: PosteriorCache | None = None) -> Self:
-        """The learner of a state, with its posterior cache.
+        """A learner with this state.
 
         Parameters
         ----------
         state : State
-            As `state` of a learner gives it.
+            The `state` of a learner.
         beliefs : Beliefs or None
-            What is kept beside that state for speed; None: it is computed when needed.
+            Cached posteriors for that state; if None, they are computed when needed.
 
         Returns
         -------
         ActiveLearner
-            Another learner that goes on from there.
+            A new learner that continues from this state.
 
         Examples
         --------
@@ -915,45 +918,47 @@ class ActiveLearner(LearnerView):
     ) -> Any:
         """The id of the candidate to label next, or the ids of a batch.
 
-        Without news since the last `ask` the answer is the same (and a longer batch begins with
-        the shorter one); a `Campaign` differs there, and offers others at each ask. With one of the
-        options below, other points are asked each time. Points asked before and still without a
-        label are not asked again. All of a batch is asked, or none.
+        `ask` is idempotent: without a new label the answer is the same, and a longer batch begins
+        with the shorter one. (`Campaign.ask` suggests other rows at each call.) With `more`,
+        `same`, `at_most`, `where`, `instead_of` or `rows`, each call suggests other points, and
+        pending points are not asked again. A batch is asked as a whole or not at all.
 
         Parameters
         ----------
         n : int or None
-            How many; None: as many as `rows`, or as `instead_of`; else one, and its id is returned
-            by itself.
+            Size of the batch. If None, the number of `rows` or `instead_of`, else a single id is
+            returned instead of a list.
         more : bool
-            Whether points beyond all that were asked are wanted, even without news.
+            Whether to ask for points beyond the pending ones, even without a new label.
         same : str, list of str, or None
-            A column with one value in the whole batch, or several: a factor that is hard to change,
-            such as the temperature of a plate. The value is that of the best joint batch. Only
-            values that n free points have are compared. An array has the columns "input 0", ...
+            One or several columns that have the same value in the whole batch: factors that are
+            hard to change, such as the temperature of a plate. The value with the best joint batch
+            is chosen among the values that at least n free points have. The columns of an array are
+            "input 0", ...
         at_most : dict of str to int, or None
-            By column, how many different values the batch may hold: ``{"solvent": 4}`` is a batch
-            with four solvents at the most, and any number of points of each.
+            Maximum number of different values of a column in the batch: ``{"solvent": 4}`` allows
+            at most four solvents, each with any number of points.
         where : str or None
-            A condition that every point of the batch satisfies, such as
-            ``"solvent is THF and temp < 90"``.
+            A condition that every point of the batch must satisfy, such as ``"solvent is THF and
+            temp < 90"``.
         instead_of : id, list of ids, or None
-            Points that are out and come back: others are asked in their place. A later `ask` may
-            ask them again; `skip` prevents it.
+            Pending points to replace by others. A later `ask` may suggest them again, unless you
+            `skip` them.
         rows : id, list of ids, or None
-            Points to include. They count among n, come first, and satisfy the other options too.
+            Points to include. They count towards n, come first, and must satisfy the other options
+            too.
 
         Returns
         -------
         id, or list of ids
-            One id without `n`; a list of n ids with it.
+            One id if `n` is None, otherwise a list of n ids.
 
         Raises
         ------
         Exhausted
-            Where fewer candidates are left than are wanted, or than the options allow.
+            If too few candidates are left, or too few satisfy the options.
         ValueError
-            Where an option names a column, value or id that is none.
+            If an option names an unknown column, value or id.
 
         Examples
         --------
@@ -988,7 +993,7 @@ class ActiveLearner(LearnerView):
         return batch[0] if n is None else list(batch[:wanted])
 
     def _ask_batch(self, n: int | None, more: bool, *given: Any) -> Any:
-        """The ids of a batch with options; one id by itself where neither n nor ids are given."""
+        """The ids of a batch with options; a single id if neither n nor ids are given."""
         from weal.learner.batch_limits import columns_of, limits_of
         from weal.learner.batch_options import read_options
         from weal.learner.batches import batch_events
@@ -1045,35 +1050,35 @@ class ActiveLearner(LearnerView):
     ) -> None:
         """Add the label of a candidate, or the labels of several.
 
-        The same label again changes nothing. Either all is taken or nothing.
+        Telling the same label again changes nothing. Either all labels are added or none.
 
         Parameters
         ----------
         ids : id, list of ids, or dict of id to label
-            Whose labels they are; ids need not have been asked.
+            The labelled candidates; they need not have been asked.
         labels : float, word, dict, list of them, or None
-            As many as ids; None where `ids` is a dict. A dict has labels by quantity:
-            ``tell(id, {"yield": 82.1, "crystallised": "yes"})``; some may come later.
+            One label for each id; None if `ids` is a dict. A dict gives labels by quantity:
+            ``tell(id, {"yield": 82.1, "crystallised": "yes"})``; the others can be told later.
         noise : float, list of floats, or None
-            Standard deviation of what is known of a label's noise, in its units.
+            Known standard deviation of the noise of a label, in units of the label.
         sure : bool, or list of bools
-            A label that is sure is never taken for an outlier; the same label told again as sure is
-            confirmed.
+            Whether the label is certain: it is then never treated as an outlier. Tell an existing
+            label again with sure=True to confirm it.
         replace : bool
-            Whether it corrects the label that is there.
+            Whether the label corrects an existing one.
         repeat : bool
-            Whether it is a second measurement, beside the label that is there.
+            Whether the label is a repeat measurement, in addition to existing ones.
         quantity : str or None
-            The quantity of labels that are not in a dict; None: the only one.
+            The quantity, for labels that are not in a dict; if None, the only one.
 
         Raises
         ------
         AlreadyLabelled
-            Where another label is there, without `replace` or `repeat`.
+            If the row has a different label, without `replace` or `repeat`.
         UnknownId
-            Where an id is not in the pool.
+            If an id is not in the pool.
         ValueError
-            Where a label is not a finite number, or numbers of ids and labels differ.
+            If a label is not a finite number, or the numbers of ids and labels differ.
 
         Examples
         --------
@@ -1090,24 +1095,24 @@ class ActiveLearner(LearnerView):
         self._apply(*label_events(self._state, ids, labels, options))
 
     def fail(self, name: Hashable, *, accident: bool = False) -> None:
-        """Say that the run of a candidate failed: similar rows are asked less from then on.
+        """Report that the run of a candidate failed; similar rows are then asked less often.
 
-        A label that is told later replaces the failure.
+        A later label replaces the failure.
 
         Parameters
         ----------
         name : id
             Which one.
         accident : bool
-            Whether the failure has nothing to do with the inputs: it teaches nothing, and the
-            candidate is skipped.
+            Whether the failure has nothing to do with the inputs. The model then ignores it, and
+            the candidate is skipped.
 
         Raises
         ------
         ValueError
-            Where the candidate has a label.
+            If the candidate has a label.
         UnknownId
-            Where the id is not in the pool.
+            If the id is not in the pool.
 
         Examples
         --------
@@ -1151,7 +1156,7 @@ class ActiveLearner(LearnerView):
         Raises
         ------
         ValueError
-            Where a label is not a finite number, or inputs are not those of the pool.
+            If a label is not a finite number, or the inputs differ from those of the pool.
 
         Examples
         --------
@@ -1168,10 +1173,10 @@ class ActiveLearner(LearnerView):
         self._apply(LabelsTold(told.name, tuple(new)))
 
     def tell_earlier(self, X: Any, y: Any, name: str = "earlier", *, kind: str = "number") -> None:
-        """Add labels of an earlier campaign or of a simulation, as a quantity of their own.
+        """Add labels of an earlier campaign or of a simulation, as a separate quantity.
 
-        They are not taken for labels of this campaign: a model of their own predicts them, and its
-        predictions are an input of the others where that helps (`source_of`).
+        They do not count as labels of this campaign. A separate model is trained on them, and its
+        predictions become an input of the other models if that helps (`source_of`).
 
         Parameters
         ----------
@@ -1180,14 +1185,14 @@ class ActiveLearner(LearnerView):
         y : array (N,)
             Their labels, in any unit.
         name : str
-            The name of the quantity, which no other has.
+            The name of the new quantity.
         kind : str
-            As a value of `types`: "number", "pass", ...
+            The type, as in `types`: "number", "pass", ...
 
         Raises
         ------
         ValueError
-            Where a label is not of that kind, or inputs are not those of the pool.
+            If a label is not of that kind, or the inputs differ from those of the pool.
 
         Examples
         --------
@@ -1207,40 +1212,40 @@ class ActiveLearner(LearnerView):
         self._apply(EarlierTold(quantity, tuple(new)))
 
     def forget(self, name: Hashable, quantity: str | None = None) -> None:
-        """Drop the label of a candidate, as if it had never been told; it may be asked again.
+        """Remove the label of a candidate, which may then be asked again.
 
         Parameters
         ----------
         name : id
-            Whose label.
+            Which candidate.
         quantity : str or None
-            Which label; None: all, a failure included.
+            Which label to remove; if None, all labels and a failure.
 
         Raises
         ------
         ValueError
-            Where it has none.
+            If the candidate has no such label.
         UnknownId
-            Where the id is not in the pool.
+            If the id is not in the pool.
         """
         name = self.candidates.name(name)
         self._apply(*forget_events(self._state, name, quantity))
 
     def change_goal(self, goal: Goal | str | Sequence[Goal | str]) -> None:
-        """Give the labels another goal; rows that were asked stay asked.
+        """Change the goal; pending rows stay pending.
 
-        An acquisition function that was given by name stays; "auto" becomes that of the goal.
+        An acquisition function given by name stays; "auto" becomes the default of the new goal.
 
         Parameters
         ----------
         goal : str, goal of `weal.goals`, or list of two
-            As of `ActiveLearner`; constraints stand in the text, "maximise yield subject to
-            purity >= 95".
+            As in `ActiveLearner`. Write constraints in the text: "maximise yield subject to purity
+            >= 95".
 
         Raises
         ------
         ValueError
-            Where there is no such goal, or the pool has too few rows for it.
+            If the goal is unknown, or the pool has too few rows for it.
 
         Examples
         --------
@@ -1260,7 +1265,7 @@ class ActiveLearner(LearnerView):
         self._apply(FunctionsChanged(functions, wanted, settings.by_goal))
 
     def skip(self, name: Hashable) -> None:
-        """Skip a candidate: it is not asked until `unskip`, or until its label is told.
+        """Skip a candidate: it is not asked until `unskip`, or until it gets a label.
 
         Parameters
         ----------
@@ -1270,7 +1275,7 @@ class ActiveLearner(LearnerView):
         Raises
         ------
         UnknownId
-            Where the id is not in the pool.
+            If the id is not in the pool.
 
         Examples
         --------
@@ -1293,7 +1298,7 @@ class ActiveLearner(LearnerView):
         Raises
         ------
         UnknownId
-            Where the id is not in the pool.
+            If the id is not in the pool.
         """
         self._apply(Skipped(self.candidates.name(name), on=False))
 
@@ -1303,12 +1308,12 @@ class ActiveLearner(LearnerView):
         Parameters
         ----------
         ids : list
-            Which ones; those that are not out are passed over.
+            Which candidates; ids that are not pending are ignored.
 
         Raises
         ------
         UnknownId
-            Where an id is not in the pool.
+            If an id is not in the pool.
         """
         self._apply(Released(tuple(self.candidates.name(given) for given in ids)))
 
@@ -1320,24 +1325,23 @@ class ActiveLearner(LearnerView):
         cost: Any = None,
         to_reference: bool = False,
     ) -> None:
-        """Add candidates, read like the pool; labels in the target column are told.
+        """Add candidates, read like the pool; labels in the target column are added too.
 
         Parameters
         ----------
         pool : array (n, d) or frame; of a pool in files, more files
             Rows like those of the pool.
         ids : list or None
-            Their ids; None: as the pool has them.
+            Their ids; if None, as for the pool.
         cost : list of floats, or None
-            What each costs, where costs are numbers.
+            The cost of each, if costs are numbers.
         to_reference : bool
-            Whether `ivr`, `mvr` and the default want to be sure there too; if not, their reference
-            stays the pool that was there before.
+            Whether to add the new rows to the reference points of `ivr`, `mvr` and the default.
 
         Raises
         ------
         ValueError
-            Where an id is there already, or columns are not those of the pool.
+            If an id exists already, or the columns differ from those of the pool.
 
         Examples
         --------
@@ -1352,31 +1356,31 @@ class ActiveLearner(LearnerView):
         self._tell_known(before)
 
     def refine(self, n: int, *, constraint: "ConstraintArgument" = None) -> list[Hashable]:
-        """Add candidates near the best ones, so that the pool covers a continuous domain.
+        """Add candidates near those with the highest scores, for a continuous domain.
 
-        Candidates of `weal.box` move within the box, its mixtures and its constraints as text.
-        Numbers of another pool move a little, within the range that each has in the pool and among
-        its values where these are few; all else is kept.
+        Candidates of `weal.box` move within the box and satisfy its mixtures and its constraints
+        given as text. In another pool, numbers move a little within their range, or among their
+        values if these are few; other columns are kept.
 
         Parameters
         ----------
         n : int
             How many.
         constraint : str, list of str, function or None
-            Conditions such as "x1 + x2 <= 1", or a function that gets a row as an oracle does and
-            says whether it may be asked; in addition to the constraints of the box.
+            Conditions such as "x1 + x2 <= 1", or a function of a row (in the form that an oracle
+            gets) that returns whether it is allowed; in addition to the constraints of the box.
 
         Returns
         -------
         list of ids
-            Of the candidates that were added.
+            Ids of the new candidates.
 
         Raises
         ------
         RuntimeError
-            While labels are too few for a model.
+            If there are too few labels for a model.
         ValueError
-            Where next to no row satisfies the constraint, no input moves, or the pool is in files.
+            If almost no row satisfies the constraint, no input can move, or the pool is in files.
 
         Examples
         --------
@@ -1407,15 +1411,15 @@ class ActiveLearner(LearnerView):
         Raises
         ------
         UnknownId
-            Where an id is not in the pool.
+            If an id is not in the pool.
         ValueError
-            Where `shards` names files of a pool in memory, or files that are not in it.
+            If `shards` names files of a pool in memory, or files that are not in it.
         """
         paths = tuple(map(str, shards))
         self._apply(Removed(tuple(self.candidates.name(given) for given in ids), paths))
 
     def close(self) -> None:
-        """Close the processes that read a pool in files."""
+        """Close the worker processes that read a pool in files."""
         self._beliefs.executor.close()
 
     def run(
@@ -1439,70 +1443,68 @@ class ActiveLearner(LearnerView):
     ) -> "Run":
         """Ask, measure with `oracle`, and tell, up to n times.
 
-        Ctrl-C, or an oracle that raises, loses no label: the point in question stays asked.
+        No label is lost if you press Ctrl-C or the oracle raises: the current point stays pending.
 
         Parameters
         ----------
         oracle : function
-            Gets the row of the candidate ((d,) for an array, a dict for a frame), and returns its
-            label, or a dict of labels by quantity; with `batch`, gets a list of so many, and
-            returns or yields their labels.
+            Gets the row of a candidate ((d,) for an array, a dict for a frame) and returns its
+            label, or a dict of labels by quantity. With `batch`, gets a list of rows and returns or
+            yields their labels.
         n : int
-            How many labels at the most.
+            Maximum number of labels.
         batch : int or None
-            How many points the oracle gets at once; None: one, by itself.
+            Number of points that the oracle gets at once; if None, one point instead of a list.
         workers : int
-            How many points are measured at the same time, each by a call of the oracle in a thread
-            of its own. Labels are told as they come.
+            Number of points that are measured at the same time, each in its own thread. Labels are
+            added as they arrive.
         timeout : float or None
-            Seconds within which the oracle gives a label; a point that takes longer, or that ends
-            the process, has failed. The oracle then runs in processes, and must be a function at
-            the top of a module.
+            Time limit of the oracle in seconds; a point that takes longer, or that crashes the
+            process, counts as failed. With a time limit the oracle runs in worker processes and
+            must be a function at the top level of a module.
         by_id : bool
-            Whether the oracle gets ids in place of rows.
+            Whether the oracle gets ids instead of rows.
         on_failure : {"raise", "skip", "fail"}
-            What happens where the oracle raises, gives NaN or exceeds `timeout`: the run ends with
-            the error; the point is skipped; or it is told as failed, so that points like it are
-            asked less (`fail`). The last two list it in `failures` of what is returned, and count
-            it among the n (of a batch that raises, all are). Of a dict, quantities that are NaN or
-            None were not measured, and the others are told. A result that cannot be read, such as
+            What to do if the oracle raises, returns NaN or exceeds `timeout`: "raise" ends the run
+            with the error; "skip" skips the point; "fail" reports it as failed, so that similar
+            points are asked less often (`fail`). Skipped and failed points are listed in `failures`
+            of the result and count towards n (if a batch raises, all of its points). In a dict of
+            labels, NaN or None means that the quantity was not measured. An invalid result, such as
             a label of an unknown quantity, always ends the run.
         max_cost : float or None
-            The run ends for "cost" before a point whose cost no longer fits; in units of the `cost`
-            of the pool, else each point costs 1.
+            Budget, in units of the `cost` of the pool (each point costs 1 if there is none). The
+            run ends with the reason "cost" before it would exceed the budget.
         callback : function or None
-            Called with learner, id and label after every label.
+            Called as callback(learner, id, label) after every label.
         goal : Goal, str, float or None
-            Another goal for the labels from now on, as with `change_goal`; a number is an error at
-            which to end, as until="error < ...".
+            A new goal, as with `change_goal`; a number is the same as until="error < ...".
         until : Until, str or None
-            The run ends when this is met: "error < 6" (predicted, in units of the labels),
-            "labels = 80" or "best > 90".
+            Stopping condition: "error < 6" (predicted error, in units of the labels), "labels = 80"
+            or "best > 90".
         target_error : float or None
             The same as until="error < ...".
         patience : int or None
-            The run ends when the predicted error fell by less than `least_gain` of itself over so
-            many labels; for the best rows, when the largest expected improvement was below
-            `least_gain` sds of the labels so many times running (2 is usual), for two objectives
-            below that share of the hypervolume; for a level, as the error, of the expected number
-            of rows on the wrong side.
+            Stop after this many labels without progress. For the goal learn, progress means that
+            the predicted error fell by at least the fraction `least_gain`; for a level, the same
+            for the expected number of rows on the wrong side. For the best rows, the largest
+            expected improvement must be at least `least_gain` sds of the labels, and for two
+            objectives at least that fraction of the hypervolume (a patience of 2 is usual).
         least_gain : float
-            As said there.
+            Minimum progress; see `patience`.
         progress : bool or None
-            Whether a bar is drawn on standard error; None: where that is a terminal.
+            Whether to draw a progress bar on standard error; if None, only on a terminal.
 
         Returns
         -------
         Run
-            Why it ended (`reason`: "budget", "cost", "target", "no gain", "exhausted" or
-            "interrupted"), how many labels were told, the predicted error, what failed, and the
-            cost.
+            Why the run ended (`reason`: "budget", "cost", "target", "no gain", "exhausted" or
+            "interrupted"), the number of labels, the predicted error, the failures and the cost.
 
         Raises
         ------
         ValueError
-            Where an argument is wrong, the oracle gives no finite number, or it cannot be sent to
-            a process.
+            If an argument is invalid, the oracle returns no finite number, or it cannot be sent to
+            a worker process.
 
         Examples
         --------
@@ -1531,20 +1533,20 @@ class ActiveLearner(LearnerView):
         return run.run(LearnerSubject(self), measures, n, callback, limits, progress)
 
     def widget(self) -> Any:
-        """The bench of the learner in a notebook: ask for rows, type their labels, undo.
+        """A notebook widget for labelling: ask for rows, type their labels, undo.
 
-        Labels typed there are in `labels` at once, and labels told in other cells appear there.
-        Needs the extra: ``pip install 'weal[widget]'``.
+        Labels typed into the widget are in `labels` at once, and labels told in other cells appear
+        in the widget. Needs the extra: ``pip install 'weal[widget]'``.
 
         Returns
         -------
         anywidget.AnyWidget
-            The same one each time; a notebook shows it where it is the value of a cell.
+            Always the same widget; a notebook displays it if it is the value of a cell.
 
         Raises
         ------
         ImportError
-            Where the extra is not installed.
+            If the extra is not installed.
 
         Examples
         --------
@@ -1562,28 +1564,28 @@ class ActiveLearner(LearnerView):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], acquisition: Any = None, cost: Any = None) -> Self:
-        """The learner that `save` wrote.
+        """Load a learner that `save` wrote.
 
         Parameters
         ----------
         path : path
             The file.
         acquisition : str, function, list of them, or None
-            Functions of your own are given again; None: those in the file.
+            Required if the learner was saved with your own functions; if None, as in the file.
         cost : function or None
-            Likewise.
+            Required if the learner was saved with your own cost function.
 
         Returns
         -------
         ActiveLearner
-            It asks what the one that was saved would have asked.
+            It asks exactly what the saved learner would have asked.
 
         Raises
         ------
         UnreadableFile
-            Where the file is none of a learner, was damaged, or is of a newer weal.
+            If the file is not a learner, is damaged, or was written by a newer version of weal.
         ValueError
-            Where a function of your own is in the file and was not given.
+            If the learner was saved with your own functions and they are not given.
 
         Examples
         --------
@@ -1606,15 +1608,15 @@ class ActiveLearner(LearnerView):
             self.tell(known, quantity=quantity)
 
     def _apply(self, *events: Event) -> None:
-        """Apply all events, or none where one of them cannot be."""
+        """Apply all events, or none if one of them is invalid."""
         self._state = reduce(apply, events, self._state)
 
 
 def _refuse_columns(given: Mapping[str, Any]) -> None:
-    """Refuse arguments that belong to `open_pool`, for a pool in shards."""
+    """Raise ValueError for arguments that a pool in shards takes in `open_pool`."""
     for name, value in given.items():
         if value is not None and value != "auto" and value != {}:
             raise ValueError(
-                f"{name} is for a pool in memory; of a pool in shards, open_pool is told which "
-                "columns hold ids and inputs"
+                f"{name} is for a pool in memory; for a pool in shards, give the columns of ids "
+                "and inputs to open_pool"
             )

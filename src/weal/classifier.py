@@ -45,7 +45,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     kernels : sequence of Kernel, or None
-        As of `EnsembleGPRegressor`. None: the experts follow the labels.
+        As of `EnsembleGPRegressor`. If None, the experts follow the labels.
     approximation : {"auto", "exact", "inducing", "features"}
         As of `EnsembleGPRegressor`.
     n_frequencies : int
@@ -56,7 +56,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         Transform input columns with heavy tails.
     classes : sequence, or None
         All classes, where labels of some may be missing: 12 passes and no fail then give a pass a
-        probability of about 0.96. None: the classes of the labels.
+        probability of about 0.96. If None, the classes of the labels.
     random_state : int, RandomState or None
         Seed of the random features.
 
@@ -131,7 +131,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X is not finite, y has numbers that are no classes, or a class that is not among
+            If X is not finite, y has numbers that are no classes, or a class that is not among
             `classes`.
 
         Examples
@@ -185,7 +185,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            Where X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than the labels came with.
 
         Examples
         --------
@@ -226,7 +226,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            Where X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than the labels came with.
 
         Examples
         --------
@@ -311,7 +311,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            Where classes are neither text, numbers nor truth values.
+            If classes are neither text, numbers nor truth values.
         """
         check_is_fitted(self)
         known = (self.models_, self.slopes_, self.classes_, self._codes, self.n_features_in_)
@@ -335,7 +335,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         UnreadableFile
-            Where the file is none of a classifier, was damaged, or is of a newer weal.
+            If the file is none of a classifier, was damaged, or is of a newer weal.
 
         Examples
         --------

@@ -39,7 +39,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kernels : sequence of Kernel, or None
-        One expert each; None: the default dictionary of EnsembleGPRegressor.
+        One expert each; if None, the default dictionary of EnsembleGPRegressor.
     n_frequencies : int
         Frequencies of each expert, as in EnsembleGPRegressor.
     orthogonal : bool
@@ -106,7 +106,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X is not finite, or a parameter is wrong.
+            If X is not finite, or a parameter is wrong.
         """
         X = np.asarray(validate_data(self, X, dtype=np.float64))
         d = X.shape[1]
@@ -140,7 +140,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            Where X is not finite, or has other columns than `fit` saw.
+            If X is not finite, or has other columns than `fit` saw.
 
         Examples
         --------
@@ -205,7 +205,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         Raises
         ------
         UnreadableFile
-            Where the file is none of an encoder, was damaged, or is of a newer weal.
+            If the file is none of an encoder, was damaged, or is of a newer weal.
         """
         header, arrays = archive.read(path, ENCODER_KIND)
         try:

@@ -50,7 +50,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernels : sequence of Kernel, or None
-        The dictionary: one expert each (and for each of noise_ratios). None: the experts follow
+        The dictionary: one expert each (and for each of noise_ratios). If None, the experts follow
         the labels, lengthscales of single inputs included.
     approximation : {"auto", "exact", "inducing", "features", "encoded"}
         Exact: no error of approximation, for up to some ten thousand labels. Inducing: some of the
@@ -65,7 +65,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Orthogonal frequencies instead of independent ones: a better kernel at the same D.
     magnitude : "integrated", None, float or array of M floats
         Magnitude of the experts, in units of the scaled labels (sd 1). Integrated: it has an
-        inverse-gamma prior and adapts with every label. None: what makes the labels of the first
+        inverse-gamma prior and adapts with every label. If None, what makes the labels of the first
         fit likeliest, as in the paper.
     noise : float, array of M floats, or None
         With another magnitude than an integrated one: sd of the noise, in the same units, given or
@@ -79,7 +79,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     noise_bounds : pair of floats
         Bounds of the sd of the noise, where it is fitted.
     prior_weights : array of M floats, or None
-        Weights before the first label; None: equal.
+        Weights before the first label; if None, equal.
     temper : float
         Power, up to 1, of the densities that the weights are multiplied by; less than 1 keeps
         the weights from settling on one expert.
@@ -88,7 +88,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     warp : None, "asinh" or "auto"
         Transform labels too, those with a long tail: y -> asinh((y - median) / spread), and all
         that is predicted back. Auto: while 30 labels or more are far likelier so, where experts
-        follow the labels; with given kernels it transforms nothing. None: never.
+        follow the labels; with given kernels it transforms nothing. If None, never.
     outliers : bool
         Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
         evidence speaks against are set aside, and come back should it change. False: every label
@@ -98,7 +98,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         0.2 wrote keep "0.2", so that they predict what they predicted: no subsets of the inputs,
         no linear trend, one lengthscale for each level of a category, and even noise.
     scaling : Scaling or None
-        Fixed locations and scales; None: from the data of the first fit.
+        Fixed locations and scales; if None, from the data of the first fit.
     random_state : int, RandomState or None
         Seed of the random features.
 
@@ -250,7 +250,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where X or y is not finite, shapes differ, or a parameter is wrong.
+            If X or y is not finite, shapes differ, or a parameter is wrong.
 
         Examples
         --------
@@ -303,7 +303,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Where a parameter is wrong.
+            If a parameter is wrong.
         """
         state = integer_state(self.random_state, seed)
         return parameters_of({**self.get_params(deep=False), "random_state": state}, d)
@@ -437,10 +437,10 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         RuntimeError
-            Where both `return_std` and `return_cov` are asked for.
+            If both `return_std` and `return_cov` are True.
         ValueError
-            Where X is not finite, or has other columns than the labels came with, or the
-            covariance of its rows does not fit the memory.
+            If X is not finite, has other columns than in `fit`, or the covariance of its rows
+            does not fit into memory.
 
         Examples
         --------
@@ -535,7 +535,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            Where X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than the labels came with.
 
         Examples
         --------
@@ -570,7 +570,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            Where X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than the labels came with.
 
         Examples
         --------
@@ -604,7 +604,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            Where X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than the labels came with.
 
         Examples
         --------
@@ -638,7 +638,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            Where X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than the labels came with.
 
         Examples
         --------
@@ -757,7 +757,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         UnreadableFile
-            Where the file is none of a model, was damaged, or is of a newer weal.
+            If the file is none of a model, was damaged, or is of a newer weal.
 
         Examples
         --------

@@ -10,8 +10,8 @@ from scipy.stats import t as student
 import weal
 from campaign.whole_experiment import CRYSTALLISED, PURITY, YIELD, ids, measured, teach
 from shell import typed
-from weal.campaign.headline import MIN_CHECKS
 from weal.diagnostics.estimate_intervals import rms_error, rms_interval, share_interval
+from weal.diagnostics.headline import MIN_CHECKS
 from weal.diagnostics.posterior_draws import draw_values, expected_rows, possible_gain
 from weal.goals.grammar import parse_goal
 

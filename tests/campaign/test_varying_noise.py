@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from weal import ActiveLearner, open_campaign, open_pool
-from weal.campaign.status_text import varying_noise_text
+from weal.diagnostics.model_text import varying_noise_text
 from weal.diagnostics.noise_difference import Factor, noise_difference
 
 ROWS, LABELS = 160, 70

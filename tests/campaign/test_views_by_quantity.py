@@ -16,12 +16,12 @@ from campaign.whole_experiment import (
     runs,
     teach,
 )
-from weal.campaign import quantity_status
 from weal.campaign.campaign import Campaign
 from weal.campaign.candidate_report import card_lines
 from weal.campaign.events import prediction_of
 from weal.campaign.plausibility import expected_label
 from weal.campaign.status_text import line
+from weal.diagnostics import word_scores
 from weal.errors import WealError
 from weal.learner.quantity_predictions import predict_inputs
 
@@ -110,11 +110,12 @@ def test_status_has_a_part_for_each_quantity(taught):
 
 
 def test_left_out_words_come_in_the_order_of_their_labels():
-    from weal.campaign.quantity_status import left_out_words
+    from weal.diagnostics.word_scores import left_out_words
 
     with measured(YIELD, CRYSTALLISED) as one:
         teach(one, [name for name in ids(0, 20) if result(name)])
-        p, codes = left_out_words(one.read_session(), CRYSTALLISED)
+        session = one.read_session()
+        p, codes = left_out_words(session.state, session.beliefs, CRYSTALLISED)
         truth = [result(name)["crystallised"] == "yes" for name in ids(0, 20) if result(name)]
         assert codes.tolist() == truth
         assert ((p > 0.0) & (p < 1.0)).all()
@@ -153,7 +154,7 @@ def test_a_campaign_of_words_alone_is_looked_at(quantity):
 
 
 def test_a_word_that_the_others_contradict_is_to_be_looked_at_again(constants):
-    constants(quantity_status, MIN_PLAUSIBLE=0.2)  # of 50 labels
+    constants(word_scores, MIN_PLAUSIBLE=0.2)  # of 50 labels
     with measured(YIELD, CRYSTALLISED) as one:
         rows = [name for name in ids(0, 60) if result(name)]
         for name in rows:

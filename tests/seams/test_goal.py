@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from weal.campaign.model_status import Estimate
 from weal.core.paper.acquisition import Belief
+from weal.diagnostics.model_status import Estimate
 from weal.diagnostics.random_baseline import RandomComparison
 from weal.diagnostics.stopping import LabelsToGoal, RecentChange
 from weal.goals.best import Best, Maximise, Minimise

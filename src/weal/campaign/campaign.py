@@ -85,7 +85,7 @@ class Campaign(CampaignLog):
     Raises
     ------
     UnknownCampaign
-        Where the store has none of that name.
+        If the store has none of that name.
 
     See Also
     --------
@@ -118,7 +118,7 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         ids : list of ids, or None
-            Which rows; None: all that are out now.
+            Which rows; if None, all that are out now.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where one of these rows is not out.
+            If one of these rows is not out.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         UnknownId
-            Where there is no such row.
+            If there is no such row.
 
         Examples
         --------
@@ -287,9 +287,9 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where the goal is learn, which has no set.
+            If the goal is learn, which has no set.
         WealError
-            Where there is no model yet.
+            If there is no model yet.
 
         Examples
         --------
@@ -356,7 +356,7 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         quantity : str or None
-            Its name; None: the one that the goal looks at first. Words have no figures.
+            Its name; if None, the one that the goal looks at first. Words have no figures.
 
         Returns
         -------
@@ -383,7 +383,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where there is no such table, pandas is not installed, or candidates are in files and
+            If there is no such table, pandas is not installed, or candidates are in files and
             too many for one table.
 
         Examples
@@ -420,16 +420,16 @@ class Campaign(CampaignLog):
         table : path or frame
             Rows with the columns that the campaign learns from, as in `open_campaign`.
         id_column : str or None
-            Column with their ids; None: that of the campaign where there is one, or the index of a
-            pandas frame. Rows need no ids: they are then called row 1, row 2, ...
+            Column with their ids; if None, that of the campaign where there is one, or the index of
+            a pandas frame. Rows need no ids: they are then called row 1, row 2, ...
         level : float
             Probability with which the interval holds a label.
         sheet : str or None
-            Of an Excel file; None: the first.
+            Of an Excel file; if None, the first.
         header : int or None
-            The line of a file that names the columns; None: it is found.
+            The line of a file that names the columns; if None, it is found.
         quantity : str or None
-            The quantity to predict; None: all.
+            The quantity to predict; if None, all.
 
         Returns
         -------
@@ -441,9 +441,9 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where a column is missing, a cell cannot be read, or there are no rows.
+            If a column is missing, a cell cannot be read, or there are no rows.
         WealError
-            While labels are too few for a model.
+            If there are too few labels for a model.
 
         Examples
         --------
@@ -472,7 +472,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where they are in files, and too many for a list.
+            If they are in files, and too many for a list.
         """
         return id_lookup.candidate_ids(self)
 
@@ -508,7 +508,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where the file cannot be read at all.
+            If the file cannot be read at all.
 
         Examples
         --------
@@ -529,7 +529,7 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         ids : id, list of ids, or None
-            Which rows; None: all that are out now.
+            Which rows; if None, all that are out now.
         to : path
             A file that ends in .csv, .tsv or .xlsx.
         force : bool
@@ -543,7 +543,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where no row is out, one of these is not, the file is there, or its ending is another.
+            If no row is out, one of these is not, the file is there, or its ending is another.
         """
         from weal.campaign.export import check_worksheet, write_worksheet
 
@@ -611,12 +611,12 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         n : int or None
-            How many; None: as many as `rows`, or as `instead_of`; else one, and its id is returned
-            by itself.
+            How many; if None, as many as `rows`, or as `instead_of`; else one, and its id is
+            returned by itself.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         lease : str, float or None
-            How long they are out: "3d", "12h", or seconds; None: as the campaign's settings say.
+            How long they are out: "3d", "12h", or seconds; if None, as the campaign's settings say.
         check : bool
             Whether rows are drawn at random, for an honest test of the predictions.
         key : str or None
@@ -652,13 +652,13 @@ class Campaign(CampaignLog):
         Raises
         ------
         Exhausted
-            Where fewer rows are left than are wanted, or than the options allow.
+            If fewer rows are left than are wanted, or than the options allow.
         Conflict
-            Where others were faster, again and again.
+            If others were faster, again and again.
         ReusedKey
-            Where the key was used for another call of `ask`, or by another user.
+            If the key was used for another call of `ask`, or by another user.
         ValueError
-            Where an option names a column, value or row that is none.
+            If an option names a column, value or row that is none.
 
         Examples
         --------
@@ -703,7 +703,7 @@ class Campaign(CampaignLog):
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         lease : str, float or None
             As in `ask`.
 
@@ -715,13 +715,13 @@ class Campaign(CampaignLog):
         Raises
         ------
         AlreadyLabelled
-            Where one has a label.
+            If one has a label.
         Conflict
-            Where one is leased already.
+            If one is leased already.
         UnknownId
-            Where there is no such row.
+            If there is no such row.
         ValueError
-            Where one is skipped.
+            If one is skipped.
         """
         from weal.campaign.suggestions import ask_for
 
@@ -784,7 +784,7 @@ class Campaign(CampaignLog):
         noise : float, dict of quantity to float, list of these, or None
             Standard deviation of what is known of a label's noise, in its units.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         note : str or None
             Kept with it.
         sure : bool
@@ -807,13 +807,13 @@ class Campaign(CampaignLog):
         Raises
         ------
         AlreadyLabelled
-            Where another label is there, without `replace` or `repeat`.
+            If another label is there, without `replace` or `repeat`.
         ReusedKey
-            Where the key was used for other content.
+            If the key was used for other content.
         UnknownId
-            Where there is no such row.
+            If there is no such row.
         ValueError
-            Where a label cannot be read, a quantity is not known, or numbers of ids and labels
+            If a label cannot be read, a quantity is not known, or numbers of ids and labels
             differ.
 
         Examples
@@ -851,7 +851,7 @@ class Campaign(CampaignLog):
         entries : list of LabelInput
             Each with `id`, `y`, `noise`, `note` and `sure`.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         replace : bool
             As in `tell`.
         repeat : bool
@@ -872,9 +872,9 @@ class Campaign(CampaignLog):
         ReusedKey
             As in `tell`.
         UnknownId
-            Where there is no such row.
+            If there is no such row.
         ValueError
-            Where there is no entry, or both `replace` and `repeat`.
+            If there is no entry, or both `replace` and `repeat`.
         """
         who = by or self.who
         return rules.tell_labels(self, entries, who, replace, repeat, key)
@@ -903,13 +903,13 @@ class Campaign(CampaignLog):
         Raises
         ------
         AlreadyLabelled
-            Where another label is there, without `replace` or `repeat`.
+            If another label is there, without `replace` or `repeat`.
         ReusedKey
-            Where the key was used for other content; `failed` in place of a value is content too.
+            If the key was used for other content; `failed` in place of a value is content too.
         UnknownId
-            Where a line is of no row of this campaign.
+            If a line is of no row of this campaign.
         ValueError
-            Where a line, or the file, cannot be taken. The message names each line.
+            If a line, or the file, cannot be taken. The message names each line.
 
         Examples
         --------
@@ -944,7 +944,7 @@ class Campaign(CampaignLog):
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         note : str or None
             Kept with it.
         accident : bool
@@ -963,11 +963,11 @@ class Campaign(CampaignLog):
         Raises
         ------
         AlreadyLabelled
-            Where one has a label, without `replace`.
+            If one has a label, without `replace`.
         ReusedKey
-            Where the key was used for other content.
+            If the key was used for other content.
         UnknownId
-            Where there is no such row.
+            If there is no such row.
 
         Examples
         --------
@@ -998,7 +998,7 @@ class Campaign(CampaignLog):
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         note : str or None
             Kept with it.
         key : str or None
@@ -1008,11 +1008,11 @@ class Campaign(CampaignLog):
         Raises
         ------
         AlreadyLabelled
-            Where one has a label.
+            If one has a label.
         ReusedKey
-            Where the key was used for other ids, for `unskip` or for labels.
+            If the key was used for other ids, for `unskip` or for labels.
         UnknownId
-            Where there is no such row.
+            If there is no such row.
 
         Examples
         --------
@@ -1040,7 +1040,7 @@ class Campaign(CampaignLog):
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         note : str or None
             Kept with it.
         key : str or None
@@ -1049,9 +1049,9 @@ class Campaign(CampaignLog):
         Raises
         ------
         ReusedKey
-            Where the key was used for other ids, for `skip` or for labels.
+            If the key was used for other ids, for `skip` or for labels.
         UnknownId
-            Where there is no such row.
+            If there is no such row.
         """
         _warn(skip_rows(self, distinct(ids), False, by or self.who, note, key).values())
 
@@ -1075,13 +1075,13 @@ class Campaign(CampaignLog):
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         note : str or None
             Kept with it.
         event : int or None
-            Number of the event of one label of one row: other labels of the row stay. None: all.
+            Number of the event of one label of one row: other labels of the row stay. If None, all.
         quantity : str or None
-            The quantity whose labels are withdrawn; "failed": the failure of the row. None: all.
+            The quantity whose labels are withdrawn; "failed": the failure of the row. If None, all.
         key : str or None
             A name of your own for this call: a retry with the same key and the same rows, event and
             quantity writes nothing.
@@ -1089,11 +1089,11 @@ class Campaign(CampaignLog):
         Raises
         ------
         ReusedKey
-            Where the key was used for other content.
+            If the key was used for other content.
         UnknownId
-            Where there is no such row.
+            If there is no such row.
         ValueError
-            Where one is neither labelled nor out, or the label of the event is not there.
+            If one is neither labelled nor out, or the label of the event is not there.
 
         Examples
         --------
@@ -1118,7 +1118,7 @@ class Campaign(CampaignLog):
         pool : path or frame
             As in `open_campaign`; of a campaign on files, more files.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         options : TableOptions or None
             The sheet and the line of the header, where they are not found by themselves.
 
@@ -1130,7 +1130,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where an id is there already, or a column is missing.
+            If an id is there already, or a column is missing.
 
         Examples
         --------
@@ -1172,7 +1172,7 @@ class Campaign(CampaignLog):
         n : int
             How many.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
 
         Returns
         -------
@@ -1182,8 +1182,8 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            While labels are too few for a model; where the candidates came from a table without a
-            box, or next to no row near the promising ones satisfies the constraints.
+            If there are too few labels for a model; where the candidates came from a table without
+            a box, or next to no row near the promising ones satisfies the constraints.
 
         Examples
         --------
@@ -1244,16 +1244,16 @@ class Campaign(CampaignLog):
             quantities that are NaN or None were not measured, and the others are told. A result
             that cannot be read, such as a label of an unknown quantity, always ends the run.
         until : Until, str or None
-            The run ends when this is met; None: as the campaign's settings say.
+            The run ends when this is met; if None, as the campaign's settings say.
         max_cost : float or None
-            The run ends for "cost" before a row whose cost no longer fits; None: as far as the
+            The run ends for "cost" before a row whose cost no longer fits; if None, as far as the
             budget of the campaign allows.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         callback : function or None
             Called with campaign, id and label after every label.
         progress : bool or None
-            Whether a bar is drawn on standard error; None: where that is a terminal.
+            Whether a bar is drawn on standard error; if None, where that is a terminal.
 
         Returns
         -------
@@ -1263,7 +1263,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where an argument is wrong, the oracle gives no label, or it cannot be sent to a
+            If an argument is wrong, the oracle gives no label, or it cannot be sent to a
             process.
 
         Examples
@@ -1297,7 +1297,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ImportError
-            Where the extra is not installed.
+            If the extra is not installed.
 
         Examples
         --------
@@ -1321,12 +1321,12 @@ class Campaign(CampaignLog):
         *words : str
             New classes; new grades come after, and above, those that there are.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
 
         Raises
         ------
         ValueError
-            Where there is no such quantity, or it has no classes or grades.
+            If there is no such quantity, or it has no classes or grades.
         """
         who = by or self.who
         self.transact(lambda tx: decide_words(tx, quantity, words, who))
@@ -1354,7 +1354,7 @@ class Campaign(CampaignLog):
         labels : bool
             Whether labels, failures and skipped rows are copied.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         key : str or None
             A name of your own for this call: a retry with the same key copies nothing again.
 
@@ -1366,7 +1366,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         CampaignExists
-            Where there is a campaign of that name.
+            If there is a campaign of that name.
 
         Examples
         --------
@@ -1395,7 +1395,7 @@ class Campaign(CampaignLog):
         on : bool
             Whether it is archived from now on.
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
 
         Examples
         --------
@@ -1417,7 +1417,7 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         by : str or None
-            Who is at work; None: who opened the campaign.
+            Who is at work; if None, who opened the campaign.
         key : str or None
             A name of your own for this call: a retry with the same key and the same settings
             writes nothing.
@@ -1431,7 +1431,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            Where a setting is unknown, wrong, or cannot change once the campaign has begun (seed,
+            If a setting is unknown, wrong, or cannot change once the campaign has begun (seed,
             n_start, cost).
 
         Examples
@@ -1495,14 +1495,14 @@ def open_campaign(
     name : str
         Of the campaign.
     store : str, path, Store or None
-        Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; None:
+        Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; if None,
         what WEAL_STORE says, else sqlite:///weal.db.
     pool : path, frame or None
         Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame. A
         pattern of Parquet files, a folder of them or a pool of `weal.open_pool` stays where it
         is: the store keeps names, sizes and hashes of the files, not their rows.
     id_column : str or None
-        Column with the ids. None: the index of a pandas frame, where it does not just count the
+        Column with the ids. If None, the index of a pandas frame, where it does not just count the
         rows; else rows are numbered 1, 2, 3, ...
     target : str, list of str, or None
         What is measured; labels that a column of that name has already are taken. Several are
@@ -1523,9 +1523,9 @@ def open_campaign(
     decimal : "comma", "point", dict of column to one of these, or None
         The decimal mark, where 1,234 could be either.
     sheet : str or None
-        Sheet of a workbook; None: the one with the named columns.
+        Sheet of a workbook; if None, the one with the named columns.
     header : int or None
-        Line of the column names; None: it is found.
+        Line of the column names; if None, it is found.
     ranges : dict of the target to (low, high), or None
         Bounds of the labels, None for no bound; intervals stay inside, and labels outside are
         doubted: {"yield": (0, 100)}. A percentage has these bounds without it.
@@ -1534,7 +1534,7 @@ def open_campaign(
         `target` names none, and its labels are a quantity of their own, whose predictions are an
         input of the models where that helps.
     by : str or None
-        Who is at work; None: WEAL_WHO, else the name of the account.
+        Who is at work; if None, WEAL_WHO, else the name of the account.
     copy : bool
         Whether the store is to keep the rows of candidates in many files too.
     scheduler : str, distributed.Client or None
@@ -1554,11 +1554,11 @@ def open_campaign(
     Raises
     ------
     UnknownCampaign
-        Where the store has none of that name, and no `pool` was given.
+        If the store has none of that name, and no `pool` was given.
     ValueError
-        Where the table, a column, a setting or the name of the store cannot be.
+        If the table, a column, a setting or the name of the store cannot be.
     WealError
-        Where the store cannot be reached, or is of a newer weal.
+        If the store cannot be reached, or is of a newer weal.
 
     Examples
     --------

@@ -1,144 +1,30 @@
-"""The set of a campaign's goal: how far it is known, and the table of its likeliest rows.
+"""The set of a campaign's goal: the table of its likeliest rows, and notes on it.
 
-`set_progress` has the numbers that the goal's words follow from (`goals.protocol.SetProgress`).
-`best` is the table of `weal best`: rows with their cells, measured or not, expected value, and the
-probability of belonging to the set; beyond 2 % and 98 % probabilities are not calibrated, and are
-shown as bounds.
+Its progress is that of `diagnostics.goal_set`. `best` is the table of `weal best`: rows with their
+cells, measured or not, expected value, and the probability of belonging to the set; beyond 2 % and
+98 % probabilities are not calibrated, and are shown as bounds.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from weal.campaign.session import Session
-from weal.core.extensions.feasibility import best_feasible
-from weal.diagnostics.error_trend import Trend
-from weal.diagnostics.set_progress import expected_f1, expected_wrong, largest_gain
+from weal.diagnostics.goal_set import doubted_rows, goal_view, set_progress
 from weal.errors import NoModel
 from weal.goals.protocol import Goal, SetProgress
 from weal.goals.threshold import WRONG_RANGE, reach
-from weal.learner.best_rows import BestRows, best_rows, joint_gain, set_membership
-from weal.learner.choosing import doubted_of_set
-from weal.learner.joint_beliefs import joint_belief, joint_labels, pareto_rows_of
-from weal.learner.joint_scores import lead_view
-from weal.learner.repeats import belief_at, doubted_labels
-from weal.learner.state import QuantityView
+from weal.learner.best_rows import BestRows, best_rows, set_membership
 from weal.text import about, number, plus_minus, probability, some
 
 if TYPE_CHECKING:
     import pandas
 
 
-def goal_view(session: Session, goal: Goal) -> QuantityView:
-    """The state with this goal, as the quantity that the goal looks at first sees it."""
-    state = session.state
-    return lead_view(replace(state, settings=replace(state.settings, goal=goal)))
-
-
-def set_progress(session: Session, goal: Goal, course: Trend | None) -> SetProgress | None:
-    """What the model says of the goal's set; None without a set, a model or rows."""
-    view, beliefs = goal_view(session, goal), session.beliefs
-    found = set_membership(view.state, beliefs, goal) if view.has_model else None
-    if found is None or not len(found.at):
-        return None
-    pool, p = view.candidates, found.p
-    names = [pool.ids[n] for n in found.at.tolist()]
-    labels = view.mean_labels()
-    measured = np.array([name in labels for name in names])
-    free = found.at[~measured & np.array([name not in view.state.skipped for name in names])]
-    y = np.array([label.y for label in view.labels])
-    progress = SetProgress(
-        session.ledger.rows,
-        int(measured.sum()),
-        float(p[measured].sum()),
-        float(p[~measured].sum()),
-        wrong=expected_wrong(p),
-        f1=expected_f1(p),
-        label_sd=float(y.std(ddof=1)) if len(y) > 1 else 0.0,
-        doubted=doubted_rows(session, goal),
-        reach=reach(p) if goal.curve == "f1" else None,
-    )
-    if goal.is_joint:
-        return joint_progress(session, goal, progress, found.at, free)
-    if goal.curve != "best":
-        return progress
-    first, gains = _best_label(session, view, goal), _gains(session, view, goal, course, free)
-    return replace(progress, best_id=first[0], best=first[1], gain=gains[0], gain_before=gains[1])
-
-
-def joint_progress(
-    session: Session,
-    goal: Goal,
-    progress: SetProgress,
-    at: NDArray[np.intp],
-    free: NDArray[np.intp],
-) -> SetProgress:
-    """The progress of a goal over several quantities, with its constraints and its front."""
-    view, beliefs = goal_view(session, goal), session.beliefs
-    told = joint_labels(view.state, beliefs)
-    feasible = goal.meets(told.labels)
-    log_p = goal.log_feasible(joint_belief(view.state, beliefs, goal, at))
-    gain = joint_gain(view.state, beliefs, goal, free) if len(free) else None
-    front: tuple[tuple[str, float, float], ...] = ()
-    own: tuple[str | None, float | None] = (None, None)
-    if len(goal.directions) == 2:
-        rows = pareto_rows_of(view.state, beliefs, goal)
-        front = tuple((str(id), first, second) for id, first, second in rows)
-    elif goal.directions:
-        y = told.labels[view.quantity.name]
-        n = best_feasible(y, feasible, goal.lowest)
-        own = (None, None) if n is None else (str(told.ids[n]), float(y[n]))
-        gain = None if gain is None else gain * float(beliefs.model(view).scaling.y_sd)
-    return replace(
-        progress,
-        best_id=own[0],
-        best=own[1],
-        gain=gain,
-        feasible=None if log_p is None else int(feasible.sum()),
-        expected_feasible=None if log_p is None else float(np.exp(log_p).sum()),
-        front=front,
-    )
-
-
-def doubted_rows(session: Session, goal: Goal) -> tuple[str, ...]:
-    """Rows whose label is treated as wrong, and would be the best or change the set if right."""
-    view = goal_view(session, goal)
-    if goal.set_text is None or not view.has_model:
-        return ()
-    return tuple(map(str, doubted_of_set(view, session.beliefs)))
-
-
-def _best_label(
-    session: Session, view: QuantityView, goal: Goal
-) -> tuple[str | None, float | None]:
-    """The row with the best label that counts, and the label."""
-    doubted = doubted_labels(view, session.beliefs.model(view))
-    known = {name: y for name, y in view.mean_labels().items() if name not in doubted}
-    if not known:
-        return None, None
-    name = (min if goal.lowest else max)(known, key=known.__getitem__)
-    return str(name), float(known[name])
-
-
-def _gains(
-    session: Session, view: QuantityView, goal: Goal, course: Trend | None, free: NDArray[np.intp],
-) -> tuple[float | None, float | None]:  # fmt: skip
-    """The largest expected improvement over the free rows, now and before the last label."""
-    before = course.marks[-2].goal_value if course and len(course.marks) > 1 else None
-    if not len(free):
-        return None, before
-    belief = belief_at(session.beliefs.posterior(view), free)
-    scale = float(session.beliefs.model(view).scaling.y_sd)
-    return largest_gain(belief, goal.lowest, scale), before
-
-
 def reach_note(session: Session, goal: Goal) -> str | None:
     """The sentence on a level that no row can reach, or that all do; None: some may."""
-    view = goal_view(session, goal)
+    view = goal_view(session.state, goal)
     found = set_membership(view.state, session.beliefs, goal) if view.has_model else None
     which = reach(found.p) if found is not None and goal.curve == "f1" else None
     return goal.reach_text(which).replace("NAME", quote(session.ledger.name)) if which else None
@@ -147,7 +33,10 @@ def reach_note(session: Session, goal: Goal) -> str | None:
 def doubt_note(session: Session) -> str | None:
     """The offer to repeat labels that are treated as wrong, and would change the goal's set."""
     goal = session.state.settings.goal
-    found, which = doubted_rows(session, goal), goal.set_text
+    found, which = (
+        [str(one) for one in doubted_rows(session.state, session.beliefs, goal)],
+        goal.set_text,
+    )
     if not found:
         return None
     again = f"weal tell {quote(session.ledger.name)} {quote(found[0])} VALUE --repeat"
@@ -233,8 +122,8 @@ class BestTable:
                 found.append(self.goal.reach_text(members.reach))
         if members.doubted:
             found.append(
-                f"measure again first: {', '.join(members.doubted)} (treated as wrong, and may be "
-                "in the set)"
+                f"measure again first: {', '.join(map(str, members.doubted))} (treated as wrong, "
+                "and may be in the set)"
             )
         return [words[0].upper() + words[1:] for words in found]
 
@@ -327,7 +216,10 @@ def best(session: Session, goal: Goal, n: int) -> BestTable:
             "the goal is learn, which looks for no rows: give one with --goal maximise, or change "
             f"it with `weal settings {quote(session.ledger.name)} --goal maximise`"
         )
-    view, members = goal_view(session, goal), set_progress(session, goal, None)
+    view, members = (
+        goal_view(session.state, goal),
+        set_progress(session.state, session.beliefs, goal, None),
+    )
     if members is None:
         missing = max(view.settings.n_start - len(view.labels), 1)
         raise NoModel(f"there is no model yet: {missing} more labels are needed")

@@ -176,7 +176,7 @@ class CampaignLog:
         Raises
         ------
         RuntimeError
-            While there are too few labels for a model.
+            If there are too few labels for a model.
         """
         return self.read_session().model()
 

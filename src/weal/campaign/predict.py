@@ -20,13 +20,12 @@ from weal.campaign.candidate_files import is_in_files
 from weal.campaign.creation import InputRanges, refuse_far
 from weal.campaign.ledger import Ledger
 from weal.campaign.quantity_names import find_named
-from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session
 from weal.campaign.target_columns import with_targets
 from weal.core.arrays import Array
 from weal.errors import NoModel
 from weal.learner.joint_scores import outcome_view
-from weal.learner.quantity_predictions import joined_columns, prediction_columns
+from weal.learner.quantity_predictions import has_models, joined_columns, prediction_columns
 from weal.learner.state import QuantityView
 from weal.quantities.protocol import Quantity
 from weal.tables.candidate_table import options_of_plan

@@ -14,26 +14,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from weal.campaign.events import LedgerLabel
-from weal.campaign.headline import Headline, accuracy_headline
 from weal.campaign.ledger import Ledger, PredictedLabel, QuantityLedger
-from weal.campaign.model_status import ModelStatus
-from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session
 from weal.core.arrays import Array, root_mean_square
-from weal.core.extensions.class_scores import CalibrationBin, Codes, class_scores
 from weal.diagnostics.contradictions import Contradiction
 from weal.diagnostics.error_trend import Coverage, coverage
+from weal.diagnostics.headline import Headline
+from weal.diagnostics.model_status import ModelStatus
 from weal.diagnostics.suspects import OtherUnit, Suspect
+from weal.diagnostics.word_scores import (
+    UnlikelyWord,
+    WordScores,
+    left_out_words,
+    unlikely_words,
+    word_scores,
+    words_headline,
+)
 from weal.learner.joint_scores import outcome_view
 from weal.learner.label_entry import told_labels
-from weal.model.class_model import (
-    grades_are_numbers,
-    left_out_class_probabilities,
-    left_out_grade_probabilities,
-    left_out_pass_probability,
-)
+from weal.model.class_model import left_out_pass_probability
 from weal.quantities.kinds import WORKED
-from weal.quantities.pass_fail import MIN_PLAUSIBLE
 from weal.quantities.protocol import Quantity
 from weal.text import number, probability, shorten
 
@@ -51,28 +51,6 @@ class RandomTest:
     n: int
     rmse: float
     error: float | None  # standard error of it
-
-
-@dataclass(frozen=True, slots=True)
-class WordScores:
-    """Scores of the probabilities of words, each label predicted from the others."""
-
-    n: int
-    log_loss: float
-    baseline: float  # log loss of the shares of the words among the other labels
-    accuracy: float
-    calibration_error: float
-    calibration: tuple[CalibrationBin, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class UnlikelyWord:
-    """A label that the other labels make very unlikely."""
-
-    id: str
-    label: str
-    probability: float  # of this word, from the other labels
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +112,11 @@ class WaitingRow:
     quantities: tuple[str, ...]  # that it waits for
 
 
+def count_model_chosen(own: QuantityLedger) -> int:
+    """The number of labels of rows that the model has chosen."""
+    return sum(past.body["why"]["how"] == "chosen" for past in own.foretold)
+
+
 def honest_test(own: QuantityLedger) -> RandomTest | None:
     """The error on rows that were drawn at random, as predicted when they were asked."""
     errors = np.array(
@@ -162,8 +145,8 @@ def asked_coverage(foretold: Sequence[PredictedLabel]) -> Coverage | None:
 
 def word_status(session: Session, quantity: Quantity, own: QuantityLedger) -> QuantityStatus:
     """The status of a quantity of words."""
-    found = left_out_words(session, quantity)
-    told = own.told()
+    found = left_out_words(session.state, session.beliefs, quantity)
+    told, rows = own.told(), told_labels(session.state, quantity).told
     counts = {
         word: sum(round(label.y) == code for label in told)
         for code, word in enumerate(quantity.words)
@@ -174,9 +157,9 @@ def word_status(session: Session, quantity: Quantity, own: QuantityLedger) -> Qu
         missing=0 if found else max(n_start - own.n_labels, 1),
         counts=counts,
         source=source_of(session, quantity),
-        scores=None if found is None else _scores(*found),
-        unlikely=() if found is None else _unlikely(session, quantity, *found),
-        headline=None if found is None else _headline(quantity, *found),
+        scores=None if found is None else word_scores(*found),
+        unlikely=() if found is None else unlikely_words(rows, quantity, *found),
+        headline=None if found is None else words_headline(quantity, *found),
     )  # fmt: skip
 
 
@@ -185,54 +168,6 @@ def source_of(session: Session, quantity: Quantity) -> str | None:
     part = quantity.parts()[0].name
     has_several = len(session.state.parts) > 1 and session.view(part).has_model
     return session.learner.source_of(quantity.name) if has_several else None
-
-
-def left_out_words(session: Session, quantity: Quantity) -> tuple[Array, Codes] | None:
-    """P(word) (t, K) of each label from the others, and its code (t,); None without a model."""
-    state, beliefs = session.state, session.beliefs
-    told = told_labels(state, quantity).told
-    if not told or not has_models(state, quantity):
-        return None
-    codes = np.rint([label.y for label in told]).astype(np.intp)
-    models = [beliefs.model(state.view(part.name)) for part in quantity.parts()]
-    if quantity.is_binary:
-        p = left_out_pass_probability(models[0], beliefs.slope(state.view(quantity.name)))
-        return np.stack([1.0 - p, p], axis=1), codes
-    if quantity.parts()[0] == quantity:  # grades: the number comes first
-        if grades_are_numbers(models[0], models[1:], codes):
-            return left_out_grade_probabilities(models[0], len(quantity.words)), codes
-        return left_out_class_probabilities(models[1:]), codes
-    return left_out_class_probabilities(models), codes
-
-
-def _scores(p: Array, codes: Codes) -> WordScores:
-    found = class_scores(p, codes)
-    return WordScores(
-        found.n, found.log_loss, found.baseline_log_loss, found.accuracy, found.calibration_error,
-        found.calibration,
-    )  # fmt: skip
-
-
-def _headline(quantity: Quantity, p: Array, codes: Codes) -> Headline:
-    commonest = float(np.bincount(codes).max()) / len(codes)
-    return accuracy_headline(quantity.name, len(codes), class_scores(p, codes).accuracy, commonest)
-
-
-def _unlikely(
-    session: Session, quantity: Quantity, p: Array, codes: Codes
-) -> tuple[UnlikelyWord, ...]:
-    """Labels whose left-out probability is below MIN_PLAUSIBLE, the least likely first."""
-    told = told_labels(session.state, quantity).told
-    own = p[np.arange(len(codes)), codes]
-    found = []
-    for n in np.argsort(own, kind="stable").tolist():
-        if own[n] >= MIN_PLAUSIBLE or told[n].sure:
-            continue
-        label, likeliest = quantity.words[codes[n]], quantity.words[int(p[n].argmax())]
-        rather = f"the other labels say {likeliest} ({probability(float(p[n].max()))})"
-        words = f"{told[n].name}: {quantity.name} {label}; {rather}"
-        found.append(UnlikelyWord(str(told[n].name), label, float(own[n]), words))
-    return tuple(found)
 
 
 def failure_status(session: Session) -> FailureStatus | None:
@@ -248,7 +183,7 @@ def failure_status(session: Session) -> FailureStatus | None:
     model = session.beliefs.model(view)
     p = left_out_pass_probability(model, session.beliefs.slope(view))
     codes = np.array([label.y > 0.0 for label in view.labels], dtype=np.intp)
-    scores = _scores(np.stack([1.0 - p, p], axis=1), codes)
+    scores = word_scores(np.stack([1.0 - p, p], axis=1), codes)
     return FailureStatus(failed, runs, 0, where_runs_fail(session), scores)
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
         FailureStatus,
         QuantityStatus,
         WaitingRow,
-        WordScores,
     )
+    from weal.diagnostics.word_scores import WordScores
 
 MAX_WORDS_SHOWN = 20  # of a quantity, with the number of their labels
 

@@ -19,7 +19,7 @@ from weal.diagnostics.explanation import Neighbour, neighbours
 from weal.learner.joint_scores import outcome_view
 from weal.learner.label_entry import told_labels
 from weal.learner.posterior_cache import PosteriorCache
-from weal.learner.quantity_predictions import predict_inputs
+from weal.learner.quantity_predictions import has_models, predict_inputs
 from weal.learner.state import State
 from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
@@ -73,11 +73,6 @@ def predict_quantity(
         for row, p in zip(rows, found.probabilities.tolist(), strict=True):
             row["probabilities"] = dict(zip(quantity.words, p, strict=True))
     return rows
-
-
-def has_models(state: State, quantity: Quantity) -> bool:
-    """Whether each part of a quantity has a model."""
-    return all(state.view(part.name).has_model for part in quantity.parts())
 
 
 def lead_quantity(state: State) -> Quantity:

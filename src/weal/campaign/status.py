@@ -21,29 +21,29 @@ from weal import text
 from weal.campaign import status_text
 from weal.campaign.budget import Spending, spending
 from weal.campaign.contradiction_report import find_contradictions
-from weal.campaign.goal_headline import goal_headline
-from weal.campaign.goal_report import set_progress
-from weal.campaign.headline import Headline, error_headline
 from weal.campaign.ledger import Ledger, QuantityLedger
-from weal.campaign.model_status import Estimate, ModelStatus, count_model_chosen, model_status
 from weal.campaign.quantity_status import (
     FailureStatus,
     QuantityStatus,
     RandomTest,
     WaitingRow,
     asked_coverage,
+    count_model_chosen,
     failure_status,
     honest_test,
     source_of,
     waiting_rows,
     word_status,
 )
-from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session, trend
 from weal.campaign.suspect_report import SuspectReport, find_suspects
 from weal.diagnostics import stopping
 from weal.diagnostics.contradictions import Contradiction
 from weal.diagnostics.error_trend import Coverage, Trend
+from weal.diagnostics.goal_headline import goal_headline
+from weal.diagnostics.goal_set import set_progress
+from weal.diagnostics.headline import Headline, error_headline
+from weal.diagnostics.model_status import Estimate, ModelStatus, model_status
 from weal.diagnostics.stopping import LabelsToGoal
 from weal.diagnostics.suspects import OtherUnit, Suspect
 from weal.goals.grammar import goal_and_until, parse_goal, parse_until
@@ -54,6 +54,7 @@ from weal.learner.candidate_sample import best_share, comparison_size
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, SAMPLE_CANDIDATES
 from weal.learner.config import NOW_AUTO
 from weal.learner.joint_beliefs import feasible_labels, goal_series
+from weal.learner.quantity_predictions import has_models
 from weal.learner.state import QuantityView
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
@@ -164,7 +165,7 @@ def status(
         if course and error
         else None
     )
-    members = set_progress(session, aim, course) if course else None
+    members = set_progress(state, session.beliefs, aim, course) if course else None
     known = _progress(own, course, first.beliefs, needed, first.missing)
     known = replace(known, members=members)
     if aim.is_joint:  # a label of a row that is not feasible ends no search
@@ -212,7 +213,7 @@ def status(
         failures=failure_status(session),
         waiting=() if plain else waiting_rows(ledger),
         spending=costs,
-        headline=goal_headline(session, aim, members)
+        headline=goal_headline(state, session.beliefs, aim, members)
         if members
         else _lead_headline(lead, first, every),
     )
@@ -255,7 +256,8 @@ def number_status(
     beliefs, headline = None, None
     chosen, check = count_model_chosen(own), None if quantity.words else honest_test(own)
     if course:
-        beliefs = model_status(session, quantity.name, goal, course, progress)
+        view, plan = session.view(quantity.name), session.pool.plan
+        beliefs = model_status(view, session.beliefs, plan, goal, course, chosen > 0, progress)
         errors = None if check is None else (check.n, check.rmse, check.error)
         shown = quantity.name if len(session.ledger.quantities) > 1 or quantity.column else ""
         headline = error_headline(beliefs, errors, shown, quantity.unit, chosen)

@@ -3,37 +3,24 @@
 What a campaign is, in a line and as HTML; from its events alone, without a model.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from weal.campaign.plausibility import correction_command
 from weal.campaign.quantity_text import failure_lines, quantity_lines, waiting_line, word_lines
+from weal.diagnostics.model_text import coverage_text, estimate, model_lines
 from weal.errors import WealError
 from weal.goals.grammar import parse_goal
-from weal.text import REASONS, facts_html, number, percent, shorten_distinctly, some
+from weal.text import facts_html, number, percent, some
 
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
-    from weal.campaign.model_status import Estimate, Expert, ModelStatus
     from weal.campaign.quantity_status import QuantityStatus
     from weal.campaign.status import LeasedId, Status
-    from weal.diagnostics.error_trend import Coverage
+    from weal.diagnostics.model_status import ModelStatus
 
 
-SMOOTHNESS = {
-    "rbf": "very smooth",
-    "matern52": "smooth",
-    "matern32": "rougher",
-    "matern12": "rough",
-    "rq": "smooth at several scales",
-    "anova": "main effects and interactions",
-    "trend": "linear trend and deviations",
-}
 MAX_SUSPECTS_SHOWN = 5  # labels that are shown
-MAX_INPUTS_SHOWN, MAX_INPUT_NAME_LETTERS = 6, 24  # that are shown, and letters of a name
-MIN_EXPERT_WEIGHT_SHOWN = 0.01  # weight of an expert that is shown
-CLEAR_WEIGHT_RATIO = 1.2  # times an even weight: what weighs more stands out
 
 
 def lines(status: "Status") -> list[str]:
@@ -57,7 +44,7 @@ def _quantity_sections(status: "Status", quantity: str | None = None) -> list[st
     found, of = [], f"{quantity}: " if quantity else ""
     sections: list[list[str]] = []
     if status.beliefs:
-        sections += [_errors(status, status.beliefs), _model(status.beliefs, status.chosen)]
+        sections += [_errors(status, status.beliefs), model_lines(status.beliefs, status.chosen)]
     if status.suspects:
         sections.append(_suspects(status, quantity))
     if status.contradictions:
@@ -72,7 +59,9 @@ def _sections_of(status: "Status", one: "QuantityStatus") -> list[str]:
     if one.counts:
         found = ["", *word_lines(one)] if one.scores else []
         if one.unlikely:
-            fix = correction_command(status.name, one.unlikely[0].id, _option(status, one.name))
+            fix = correction_command(
+                status.name, str(one.unlikely[0].id), _option(status, one.name)
+            )
             words = [f"  {label.words}" for label in one.unlikely[:MAX_SUSPECTS_SHOWN]]
             found += ["", f"{one.name}: labels to check: very unlikely by the others", *words]
             found.append(f"  `{fix}` corrects one; --sure confirms it")
@@ -184,11 +173,11 @@ def _errors(status: "Status", beliefs: "ModelStatus") -> list[str]:
     before = f"last {beliefs.window} labels, each predicted before it was told"
     found = [
         "Error estimates, in units of the label",
-        _estimate("leave-one-out", beliefs.left_out, _left_out(status, beliefs)),
+        estimate("leave-one-out", beliefs.left_out, _left_out(status, beliefs)),
         f"  {'':<13}  guessing the mean gives {number(beliefs.baseline)}: "
         f"{percent(max(beliefs.explained, 0.0))} of the variance explained",
-        _estimate("prequential", beliefs.prequential, before),
-        _estimate("expected", beliefs.expected, over),
+        estimate("prequential", beliefs.prequential, before),
+        estimate("expected", beliefs.expected, over),
     ]
     if status.chosen:
         found.append(f"  {parse_goal(status.goal).error_bias}")
@@ -198,8 +187,8 @@ def _errors(status: "Status", beliefs: "ModelStatus") -> list[str]:
             f"  honest test    {number(status.check.rmse)}{error}   {_random_test_text(status)}"
         )
     if status.coverage:
-        found.append(f"  {_coverage_text(status.coverage)} when asked")
-    found.append(f"  {_coverage_text(beliefs.left_out_coverage)} in leave-one-out")
+        found.append(f"  {coverage_text(status.coverage)} when asked")
+    found.append(f"  {coverage_text(beliefs.left_out_coverage)} in leave-one-out")
     return found
 
 
@@ -214,103 +203,6 @@ def _left_out(status: "Status", beliefs: "ModelStatus") -> str:
         return "each label predicted from the others"
     of = f"{beliefs.left_out_over:,} of {status.labels:,} labels"
     return f"{of}, each predicted from the others, +- {number(beliefs.left_out_error, 2)}"
-
-
-def _estimate(name: str, estimate: "Estimate | None", how: str) -> str:
-    if estimate is None:
-        return f"  {name:<13}  none yet   {how}"
-    return f"  {name:<13}  {number(estimate.now):<8} {_fell(estimate):<21} {how}"
-
-
-def _fell(estimate: "Estimate") -> str:
-    """The change since there were half as many labels."""
-    t = estimate.course[-1][0]
-    past = [pair for pair in estimate.course if pair[0] <= t / 2] or list(estimate.course[:1])
-    labels, error = past[-1]
-    return f"({number(error)} at {labels})" if labels < t else ""
-
-
-def _coverage_text(coverage: "Coverage") -> str:
-    ends = f"{percent(coverage.low)} to {percent(coverage.high)}"
-    share = percent(coverage.inside / coverage.n)
-    inside = f"{coverage.inside} of {coverage.n} labels, {share} ({ends}), were inside"
-    return f"{percent(coverage.level)} intervals {inside}"
-
-
-def _model(beliefs: "ModelStatus", chosen: int) -> list[str]:
-    shown = [
-        one for one in beliefs.experts if one.weight >= MIN_EXPERT_WEIGHT_SHOWN
-    ] or beliefs.experts[:1]
-    found = [
-        "Model",
-        f"  inputs         {_inputs(beliefs.inputs)}",
-        *([f"  irrelevant     {leave_out_text(beliefs.leave_out)}"] if beliefs.leave_out else []),
-        f"  noise          about {number(beliefs.noise, 2)} (one standard deviation)",
-    ]
-    if beliefs.varying_noise is not None:
-        one = beliefs.varying_noise
-        words = varying_noise_text(one.where, one.there, one.elsewhere)
-        found.append(f"                 {words}")
-    found += [f"  mixture        {one}" for one in beliefs.mixtures]
-    if beliefs.source is not None:
-        found.append(
-            f"  source         {beliefs.source}: its predictions are an input, which helps"
-        )
-    found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
-    weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
-    if len(weighed) > 1 and chosen:
-        by = [f"{name} {percent(w)}" for name, w in weighed if w >= MIN_EXPERT_WEIGHT_SHOWN]
-        found.append(f"  rows chosen by {', '.join(by)}")
-        if weighed[0][1] > CLEAR_WEIGHT_RATIO / len(weighed):
-            why = REASONS.get(weighed[0][0].partition("(")[0], "your own score")
-            found.append(f"                 mostly: {why}")
-    return found
-
-
-def _inputs(inputs: dict[str, float] | None) -> str:
-    """The importance of the inputs, in lines."""
-    if not inputs:
-        return "not known yet: the labels so far do not tell them apart"
-    names = list(inputs)
-    short = shorten_distinctly(names[:MAX_INPUTS_SHOWN], MAX_INPUT_NAME_LETTERS)
-    shares = [percent(inputs[name]) for name in names[:MAX_INPUTS_SHOWN]]
-    best = [f"{name} {share}" for name, share in zip(short, shares, strict=True)]
-    more = f" and {len(names) - MAX_INPUTS_SHOWN} more" if len(names) > MAX_INPUTS_SHOWN else ""
-    return f"{', '.join(best)}{more}"
-
-
-def varying_noise_text(where: str, there: float, elsewhere: float) -> str:
-    """Where labels scatter more, and the sds of their noise there and elsewhere.
-
-    >>> varying_noise_text("temp is above 90", 1.04, 0.05)
-    'Labels scatter more where temp is above 90: sd 1 there, 0.05 elsewhere'
-    """
-    sds = f"sd {number(there, 2)} there, {number(elsewhere, 2)} elsewhere"
-    return f"Labels scatter more where {where}: {sds}"
-
-
-def leave_out_text(names: Sequence[str]) -> str:
-    """Which columns could be left out of the sheet."""
-    from weal.core.constants import (
-        MAX_IRRELEVANT_PROBABILITY,
-    )  # with numpy, which ask has no use for
-
-    shown = shorten_distinctly(list(names), MAX_INPUT_NAME_LETTERS)
-    they, matter = ("it", "it matters") if len(names) == 1 else ("they", "they matter")
-    limit = percent(MAX_IRRELEVANT_PROBABILITY)
-    could = f"{they} could be left out of the sheet (probability that {matter} below {limit})"
-    return f"{some(shown, MAX_INPUTS_SHOWN)}: {could}"
-
-
-def _expert(expert: "Expert") -> str:
-    from weal.core.constants import IRRELEVANT
-
-    family = SMOOTHNESS.get(expert.family, expert.family)
-    relevant = [length for length in expert.lengths if length < IRRELEVANT]
-    low, high = number(min(relevant), 2), number(max(relevant), 2)
-    reach = f"lengthscale {low}" if low == high else f"lengthscales {low} to {high}"
-    few = f" of {len(relevant)} inputs" if len(relevant) < len(expert.lengths) else ""
-    return f"{family} ({expert.family}), {reach}{few} (inputs scaled to sd 1)"
 
 
 def _stopping(status: "Status") -> list[str]:

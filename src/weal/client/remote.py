@@ -31,10 +31,10 @@ class Remote:
         Address of the server, with the path that it is served under; it may name the campaign:
         ``https://lab.example/weal`` or ``http://localhost:8080/campaigns/alloys``.
     token : str or None
-        A token (``weal token add robot-1 --may ask,tell``); None: the environment variable
+        A token (``weal token add robot-1 --may ask,tell``); if None, the environment variable
         WEAL_TOKEN.
     campaign : str or None
-        Name of the campaign; None: that of the address, or the only one that the token shows.
+        Name of the campaign; if None, that of the address, or the only one that the token shows.
     by : str or None
         Who is at work, kept with labels, where the token has no name of its own.
     timeout : float
@@ -161,7 +161,7 @@ class Remote:
         Parameters
         ----------
         n : int or None
-            How many; None: one, and its id is returned by itself.
+            How many; if None, one, and its id is returned by itself.
         **how
             lease, check, repeats, key, same, at_most, where, instead_of, rows, by.
 
@@ -197,7 +197,7 @@ class Remote:
         Parameters
         ----------
         by : str or None
-            Only those of this person; None: of all.
+            Only those of this person; if None, of all.
 
         Returns
         -------
@@ -496,7 +496,7 @@ class Remote:
         Parameters
         ----------
         since : int or None
-            Number of the last event that is known; None: from now on.
+            Number of the last event that is known; if None, from now on.
 
         Returns
         -------

@@ -45,16 +45,17 @@ class Scaling:
     y_sd : float
         Scale of the labels, above 0.
     x_median : array (d,) or None
-        Of inputs with heavy tails, which are warped by asinh before they are scaled; None: none is.
+        Of inputs with heavy tails, which are warped by asinh before they are scaled; if None, none
+        is.
     x_spread : array (d,) or None
         Their spread, 0 for inputs without a warp.
     widths : array (G,) of int, or None
         Number of columns of each input, in order: 1 for a number, and for a category, coded as a
         column of 0 and 1 for each level, the number of its levels. Columns of categories have mean
-        0 and scale 1. None: every column is an input.
+        0 and scale 1. If None, every column is an input.
     source : function or None
         Further inputs (N, s), already scaled, of inputs X (N, d) in the user's units: what another
-        model predicts there. `inputs` appends them; None: there are none.
+        model predicts there. `inputs` appends them; if None, there are none.
 
     Examples
     --------

@@ -3,7 +3,12 @@
     leave_one_out         predictions of each label from the others, and in sequence
     error_trend           three error estimates against the number of labels; interval coverage
     stopping              effect of the last labels, labels that a goal needs, advice to stop
-    set_progress          how far the set of a goal is known: F1, wrong rows, improvement
+    model_status          errors, coverage, noise, experts and inputs of a model, in one value
+    model_text            the same as lines of text
+    headline              the one number of a status; goal_headline: that of a goal with a set
+    word_scores           labels of words, each predicted from the others
+    goal_set              how far the set of a goal is known, and the best label
+    set_progress          its measures: F1, wrong rows, improvement
     random_baseline       the loss that random choice would probably have had
     effects               partial dependence, importance of inputs, distances by importance
     explanation           why a candidate was asked

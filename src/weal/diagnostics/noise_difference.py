@@ -76,10 +76,17 @@ def noise_difference(model: Model, X: Array, factors: Sequence[Factor]) -> Noise
 
 
 def noise_factors(
-    model: Model, X: Array, columns: Mapping[str, Sequence[int]], plan: TablePlan, target: str
+    model: Model,
+    X: Array,
+    columns: Mapping[str, Sequence[int]],
+    plan: TablePlan | None,
+    target: str,
 ) -> list[Factor]:
     """Numbers and levels of categories by their positions in X (n, d), and the predicted level."""
-    found, kinds = list[Factor](), {column.name: column for column in plan.columns}
+    found, kinds = (
+        list[Factor](),
+        {column.name: column for column in (plan.columns if plan else ())},
+    )
     for name, at in columns.items():
         column = kinds.get(name)
         if column is None or column.kind == "number":

@@ -267,7 +267,7 @@ class Best:
 
 def repeat_first(members: SetProgress, set_text: str) -> str:
     """The advice while a label that is treated as wrong would change the set."""
-    rows = some(members.doubted, 3)
+    rows = some(map(str, members.doubted), 3)
     one = len(members.doubted) == 1
     return (
         f"Measure {rows} again first (--repeat): {'its label is' if one else 'their labels are'} "
@@ -279,7 +279,8 @@ def doubted_lines(members: SetProgress) -> list[str]:
     """The rows whose doubted labels would change the set, as a line of `weal status`."""
     if not members.doubted:
         return []
-    return [f"measure again  {some(members.doubted, 3)}: treated as wrong, and may be in the set"]
+    rows = some(map(str, members.doubted), 3)
+    return [f"measure again  {rows}: treated as wrong, and may be in the set"]
 
 
 def Maximise(quantity: str | None = None) -> Best:

@@ -9,7 +9,7 @@ least as good in both objectives.
 Three or more objectives are refused: make some of them constraints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -285,8 +285,8 @@ class Pareto:
 
 
 def _spread(
-    front: Sequence[tuple[str, float, float]],
-) -> Sequence[tuple[str, float, float]]:
+    front: Sequence[tuple[Hashable, float, float]],
+) -> Sequence[tuple[Hashable, float, float]]:
     """At most MAX_FRONT_SHOWN rows of a front, both ends among them."""
     if len(front) <= MAX_FRONT_SHOWN:
         return front

@@ -11,7 +11,7 @@ objectives) scores them by the beliefs in several quantities at once (`joint_sco
 read without the quantities of a campaign; `bind` checks their names and words against these.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
@@ -67,15 +67,17 @@ class SetProgress:
     wrong: float  # expected number of rows on the wrong side, if each goes to the likelier one
     f1: float  # expected, of the rows that probably are in the set
     label_sd: float  # of the labels
-    best_id: str | None = None  # the measured row that comes first, and
+    best_id: Hashable | None = None  # the measured row that comes first, and
     best: float | None = None  # its label
     gain: float | None = None  # largest expected improvement on it by one more label, and
     gain_before: float | None = None  # the same before the last label
-    doubted: tuple[str, ...] = ()  # ids of labels treated as wrong that would change the set
+    doubted: tuple[Hashable, ...] = ()  # ids of labels treated as wrong that would change the set
     reach: Literal["none", "all"] | None = None  # no row can be in the set, or all must
     feasible: int | None = None  # measured rows that meet all constraints; None: there are none
     expected_feasible: float | None = None  # rows of all that are expected to meet them
-    front: tuple[tuple[str, float, float], ...] = ()  # measured Pareto rows: id and both labels
+    front: tuple[
+        tuple[Hashable, float, float], ...
+    ] = ()  # measured Pareto rows: id and both labels
 
     @property
     def by_chance(self) -> float:

@@ -43,6 +43,11 @@ class QuantityPrediction:
         return [self.quantity.words[k] for k in self.probabilities.argmax(axis=1).tolist()]
 
 
+def has_models(state: State, quantity: Quantity) -> bool:
+    """Whether each part of a quantity has a model."""
+    return all(state.view(part.name).has_model for part in quantity.parts())
+
+
 def prediction_columns(
     state: State, beliefs: PosteriorCache, quantities: Sequence[Quantity], X: Array,
     level: float, of: int | None = None,
@@ -54,7 +59,7 @@ def prediction_columns(
     """
     columns: dict[str, Array] = {}
     for one in quantities:
-        if not all(state.view(part.name).has_model for part in one.parts()):
+        if not has_models(state, one):
             continue
         start = f"{one.name} " if len(quantities) > 1 else ""
         found = predict_inputs(state, beliefs, one, X, level, of)

@@ -158,9 +158,9 @@ def open_pool(
         CSV file (made into Parquet once, in a folder beside it), or rows in memory. A pool that
         was opened before is returned as it is.
     id_column : str or None
-        Column of the ids; None: candidates are numbered 0, 1, 2, ...
+        Column of the ids; if None, candidates are numbered 0, 1, 2, ...
     columns : list of str or None
-        Columns to learn from; None: all but that of the ids and those in `drop`.
+        Columns to learn from; if None, all but that of the ids and those in `drop`.
     ids : list or None
         Ids of the rows of an array.
     plan : bool
@@ -177,9 +177,9 @@ def open_pool(
     Raises
     ------
     ValueError
-        Where no file is found, the pool is empty, or a column that is named is not there.
+        If no file is found, the pool is empty, or a column that is named is not there.
     UnreadableFile
-        Where a file is no Parquet, or its columns are not those of the first.
+        If a file is no Parquet, or its columns are not those of the first.
 
     Examples
     --------

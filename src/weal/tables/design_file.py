@@ -89,7 +89,7 @@ def box(
     Raises
     ------
     ValueError
-        Where an input has another form, there are fewer than n different rows, or almost no row
+        If an input has another form, there are fewer than n different rows, or almost no row
         satisfies the constraint.
 
     Examples

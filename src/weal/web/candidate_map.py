@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weal.campaign.ledger import Ledger
-from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.core.scaling import principal_axes
 from weal.diagnostics.effects import columns_of, make_effect_input
 from weal.diagnostics.explanation import sample_rows
+from weal.learner.quantity_predictions import has_models
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
 from weal.text import percent, shorten

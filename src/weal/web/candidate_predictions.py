@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from weal.campaign.events import LedgerLabel
-from weal.campaign.row_predictions import has_models
 from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
-from weal.learner.quantity_predictions import QuantityPrediction, joined_columns, predict_inputs
+from weal.learner.quantity_predictions import (
+    QuantityPrediction,
+    has_models,
+    joined_columns,
+    predict_inputs,
+)
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
 from weal.web import candidate_search

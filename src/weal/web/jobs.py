@@ -22,7 +22,6 @@ import numpy as np
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.export import export as write_export
 from weal.campaign.ledger import Ledger
-from weal.campaign.quantity_status import left_out_words
 from weal.campaign.row_predictions import quantity_neighbours
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
@@ -37,6 +36,7 @@ from weal.diagnostics.effects import (
 )
 from weal.diagnostics.explanation import sample
 from weal.diagnostics.suspects import predictions_by_others
+from weal.diagnostics.word_scores import left_out_words
 from weal.learner.label_entry import told_labels
 from weal.learner.state import QuantityView
 from weal.progress import Progress
@@ -101,7 +101,7 @@ def _left_out_points(session: Session, name: str) -> MeasuredJson:
 
 def _left_out_word_points(session: Session, quantity: Quantity) -> MeasuredJson:
     """The labels of words with their leave-one-out probabilities, as the mean."""
-    found = left_out_words(session, quantity)
+    found = left_out_words(session.state, session.beliefs, quantity)
     if found is None:
         return {"points": [], "n": 0}
     names = [label.name for label in told_labels(session.state, quantity).told]

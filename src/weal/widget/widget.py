@@ -113,7 +113,7 @@ def widget_of(owner: object, make_bench: Callable[[], Bench]) -> Any:
     Raises
     ------
     ImportError
-        Where the extra `widget` is not installed.
+        If the extra `widget` is not installed.
     """
     make = _widget_class()
     found = _open_widgets.get(owner)

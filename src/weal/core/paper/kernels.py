@@ -164,7 +164,7 @@ class Kernel:
     Raises
     ------
     ValueError
-        Where the family is unknown, or a number is out of its range.
+        If the family is unknown, or a number is out of its range.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from weal.campaign.events import LABELLING
-from weal.campaign.status_text import leave_out_text, varying_noise_text
+from weal.diagnostics.model_text import leave_out_text, varying_noise_text
 from weal.store.events import Event
 from weal.web.input_shares import column_shares, input_columns
 from weal.web.job_context import StatusJson

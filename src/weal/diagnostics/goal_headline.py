@@ -7,11 +7,15 @@ be drawn together.
 
 import numpy as np
 
-from weal.campaign.goal_report import goal_view
-from weal.campaign.headline import Headline, best_headline, front_headline, members_headline
-from weal.campaign.session import Session
 from weal.core.arrays import Array
 from weal.diagnostics.explanation import sample_rows
+from weal.diagnostics.goal_set import goal_view
+from weal.diagnostics.headline import (
+    Headline,
+    best_headline,
+    front_headline,
+    members_headline,
+)
 from weal.diagnostics.posterior_draws import (
     Interval,
     PossibleGain,
@@ -19,26 +23,29 @@ from weal.diagnostics.posterior_draws import (
     possible_gain,
 )
 from weal.goals.protocol import Goal, SetProgress
-from weal.learner.state import QuantityView
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.state import QuantityView, State
 
 MAX_FREE_ROWS = 4000  # rows without a label that are predicted for the headline
 _FREE_KEY = 37  # part of the random key of these rows
 
 
-def goal_headline(session: Session, goal: Goal, members: SetProgress) -> Headline | None:
+def goal_headline(
+    state: State, beliefs: PosteriorCache, goal: Goal, members: SetProgress
+) -> Headline | None:
     """The one number of a goal with a set."""
-    view = goal_view(session, goal)
+    view = goal_view(state, goal)
     if goal.curve == "hypervolume":
         return front_headline(members)
     y = [label.y for label in view.labels]
     n = min(view.settings.n_start, len(y))
     if goal.curve == "best":
         first = (min if goal.lowest else max)(y[:n]) if n and not goal.is_joint else None
-        found = None if goal.is_joint else _gain(session, view, goal, members)
+        found = None if goal.is_joint else _gain(view, beliefs, goal, members)
         name = view.quantity.name if view.quantity.column else ""
         return best_headline(members, found, goal, (n, first), name)
     among = 0 if goal.is_joint else int(goal.true_members(np.array(y[:n])).sum()) if n else 0
-    left = None if goal.is_joint else _expected(session, view, goal)
+    left = None if goal.is_joint else _expected(view, beliefs, goal)
     return members_headline(members, left, goal, (n, among))
 
 
@@ -55,7 +62,7 @@ def _free_rows(view: QuantityView) -> tuple[Array, int]:
 
 
 def _gain(
-    session: Session, view: QuantityView, goal: Goal, members: SetProgress
+    view: QuantityView, beliefs: PosteriorCache, goal: Goal, members: SetProgress
 ) -> PossibleGain | None:
     """What may still be gained on the best label."""
     free, _ = _free_rows(view)
@@ -63,15 +70,15 @@ def _gain(
         return None
     best = view.candidates.inputs([members.best_id])[0]
     _, pool = view.state.candidates.sample(view.settings.seed)
-    model = session.beliefs.model(view)
+    model = beliefs.model(view)
     return possible_gain(model, best, free, pool, goal.lowest, view.settings.seed)
 
 
-def _expected(session: Session, view: QuantityView, goal: Goal) -> Interval | None:
+def _expected(view: QuantityView, beliefs: PosteriorCache, goal: Goal) -> Interval | None:
     """The rows of the set that are still expected."""
     free, total = _free_rows(view)
     if not len(free):
         return None
-    found = expected_rows(session.beliefs.model(view), goal, free, view.settings.seed)
+    found = expected_rows(beliefs.model(view), goal, free, view.settings.seed)
     times = total / len(free)
     return Interval(times * found.value, times * found.low, times * found.high)

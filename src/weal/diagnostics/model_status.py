@@ -1,4 +1,4 @@
-"""What the model of a campaign says in its status: errors, coverage, noise, experts, inputs.
+"""What the model of a number says in a status: errors, coverage, noise, experts, inputs.
 
 The error estimates are those of `weal.diagnostics.error_trend`, each with its course over the
 labels; the comparison with random choice is that of `weal.diagnostics.random_baseline`.
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weal.campaign.ledger import QuantityLedger
-from weal.campaign.session import Session
 from weal.core.arrays import root_mean_square
 from weal.core.constants import INTERVAL_LEVEL
 from weal.core.extensions.leave_one_out import Which
@@ -41,9 +39,11 @@ from weal.diagnostics.noise_difference import (
 from weal.diagnostics.random_baseline import RandomComparison, compare_with_random
 from weal.diagnostics.stopping import RecentChange
 from weal.goals.protocol import Goal
+from weal.learner.posterior_cache import PosteriorCache
+from weal.learner.state import QuantityView
 from weal.model.model import Model, in_units, noise_sd
 from weal.progress import Progress
-from weal.tables.fixed_sums import plan_fixed_sums
+from weal.tables.fixed_sums import fixed_sums, plan_fixed_sums
 from weal.tables.plan import TablePlan
 
 # "the last labels": this share of them, and so many at the least
@@ -98,10 +98,14 @@ class ModelStatus:
 
 
 def model_status(
-    session: Session, quantity: str, goal: Goal, course: Trend, progress: Progress | None
-) -> ModelStatus:
-    """The part of a status that the model of all labels of a number says."""
-    model, state = session.model(quantity), session.state
+    view: QuantityView, beliefs: PosteriorCache, plan: TablePlan | None, goal: Goal, course: Trend,
+    chosen: bool, progress: Progress | None = None,
+) -> ModelStatus:  # fmt: skip
+    """The part of a status that the model of all labels of a number says.
+
+    `plan` is how columns became inputs; `chosen`, whether the model has chosen a labelled row.
+    """
+    model, state = beliefs.model(view), view.state
     t, n_start = len(model.trained.y), state.settings.n_start
     X = sample(state, expected_error_size(state))
     last = max(MIN_LAST_LABELS, int(LAST_SHARE * t))
@@ -109,9 +113,10 @@ def model_status(
     inside = np.abs(leave_one_out_levels(model.trained, which) - 0.5) <= 0.5 * INTERVAL_LEVEL
     candidates = state.candidates.sample(state.settings.seed)[1]
     pool = model.scaling.inputs(candidates)
-    chosen = count_model_chosen(session.ledger.quantity(quantity)) > 0
     guessed = baseline(model.scaling.means(model.trained.y))
-    columns = columns_of(session.pool.plan.names, session.pool.plan)
+    names = state.candidates.input_names if plan is None else plan.names
+    columns = columns_of(names, plan)
+    sums = fixed_sums(candidates, names) if plan is None else plan_fixed_sums(plan, candidates)
     return ModelStatus(
         baseline=guessed,
         explained=1.0 - (course.now.left_out / guessed) ** 2 if guessed > 0.0 else 0.0,
@@ -124,7 +129,7 @@ def model_status(
         noise=_noise(model),
         experts=_experts(model),
         acquisition=state.omega,
-        inputs=_inputs(model, session.pool.plan),
+        inputs=_inputs(model, columns),
         change=stopping.change_by_last_labels(model, n_start, X, last),
         random=compare_with_random(
             model.trained, model.scaling, pool, state.settings.seed, goal.loss, progress
@@ -133,13 +138,13 @@ def model_status(
         else None,
         left_out_over=len(inside),
         left_out_error=course.now.left_out_error,
-        expected_error=_expected_error(session, model),
-        source=_source(session, quantity, model),
+        expected_error=_expected_error(view, model),
+        source=_source(view, model),
         probability=effects.column_probability(model, columns),
         leave_out=tuple(effects.columns_to_leave_out(model, columns)),
-        varying_noise=_varying_noise(session, quantity, model, columns),
+        varying_noise=_varying_noise(view, model, columns, plan),
         left_out_interval=_left_out_interval(model, course.now.left_out, which, chosen),
-        mixtures=tuple(one.words() for one in plan_fixed_sums(session.pool.plan, candidates)),
+        mixtures=tuple(one.words() for one in sums),
     )
 
 
@@ -156,22 +161,16 @@ def _left_out_interval(
     return left_out_interval(left_out, len(errors), error, chosen)
 
 
-def _source(session: Session, quantity: str, model: Model) -> str | None:
+def _source(view: QuantityView, model: Model) -> str | None:
     """The quantity whose predictions are an input of the model; None: none helps."""
-    selection = session.view(quantity).selection
-    source = None if selection is None else selection.source
+    source = None if view.selection is None else view.selection.source
     return source.part if source is not None and model.scaling.source is not None else None
 
 
-def _expected_error(session: Session, model: Model) -> float | None:
+def _expected_error(view: QuantityView, model: Model) -> float | None:
     """The standard error of the expected error, if it is averaged over a sample of candidates."""
-    _, sd = model.predict(expected_error_inputs(session.state), return_std=True)
-    return rms(sd, session.ledger.rows)[1]
-
-
-def count_model_chosen(own: QuantityLedger) -> int:
-    """The number of labels of rows that the model has chosen."""
-    return sum(past.body["why"]["how"] == "chosen" for past in own.foretold)
+    _, sd = model.predict(expected_error_inputs(view.state), return_std=True)
+    return rms(sd, len(view.candidates))[1]
 
 
 def _prequential(course: Trend) -> Estimate | None:
@@ -181,13 +180,13 @@ def _prequential(course: Trend) -> Estimate | None:
 
 
 def _varying_noise(
-    session: Session, quantity: str, model: Model, columns: dict[str, list[int]]
+    view: QuantityView, model: Model, columns: dict[str, list[int]], plan: TablePlan | None
 ) -> NoiseDifference | None:
     """Where labels of a quantity scatter more, by the rows that have labels."""
     if varying_probability(model) == 0.0:
         return None
-    X = session.view(quantity).labels.arrays()[0]
-    factors = noise_factors(model, X, columns, session.pool.plan, quantity or "label")
+    X = view.labels.arrays()[0]
+    factors = noise_factors(model, X, columns, plan, view.quantity.name or "label")
     return noise_difference(model, X, factors)
 
 
@@ -201,11 +200,11 @@ def _noise(model: Model) -> float:
     return float(sd[0])
 
 
-def _inputs(model: Model, plan: TablePlan) -> dict[str, float] | None:
+def _inputs(model: Model, columns: dict[str, list[int]]) -> dict[str, float] | None:
     """The importance of each column; levels of a category are summed."""
     if not effects.has_input_importance(model):
         return None
-    return effects.column_importance(model, columns_of(plan.names, plan))
+    return effects.column_importance(model, columns)
 
 
 def _experts(model: Model) -> tuple[Expert, ...]:

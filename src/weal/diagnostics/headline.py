@@ -1,4 +1,4 @@
-"""The one number of a campaign: how far it is, with its interval, in a sentence, and beside others.
+"""The one number of a status: how far it is, with its interval, in a sentence, and beside others.
 
     error      of a goal that learns a number: the root mean square error of predicting a label.
                From MIN_CHECKS random checks on, theirs: rows drawn at random, predicted before they
@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from weal import text
-from weal.campaign.model_status import ModelStatus
 from weal.diagnostics.estimate_intervals import rms_interval, share_interval
+from weal.diagnostics.model_status import ModelStatus
 from weal.diagnostics.posterior_draws import Interval, PossibleGain
 from weal.diagnostics.random_baseline import MAX_LABELS
 from weal.goals.protocol import Goal, SetProgress
