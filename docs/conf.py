@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -24,14 +25,17 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
+    "bibtex",
     "mathml",
+    "page_keywords",
     "paper_items",
     "reference_pages",
     "rooms",
 ]
 exclude_patterns = [
-    "_build", "_ext", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
+    "_build", "_ext", "_templates", "_ipython", "README.md", "learn/notebooks", "reference/api/_*",
 ]  # fmt: skip
+page_keywords = tomllib.loads((HERE / "keywords.toml").read_text("utf-8"))
 suppress_warnings = ["mystnb.unknown_mime_type"]
 smartquotes = False  # --by stays two hyphens
 
@@ -44,7 +48,10 @@ myst_substitutions = {
     "store_version": STORE_VERSION,
 }
 nb_render_markdown_format = "myst"  # tables, too
-nb_execution_mode = os.environ.get("WEAL_DOCS_EXECUTION", "force")  # cache: what did not change
+# force: every page; cache: pages that changed; off: none, to look at text and layout alone
+nb_execution_mode = os.environ.get("WEAL_DOCS_EXECUTION", "force")
+if nb_execution_mode == "off":
+    suppress_warnings.append("myst-nb.lexer")  # only a kernel says what language its cells are in
 nb_execution_cache_path = str(HERE / "_build" / "cache")
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
@@ -67,20 +74,32 @@ html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "weal"
 html_static_path = ["_static"]
+templates_path = ["_templates"]
 html_css_files = ["weal.css"]
 html_copy_source = False
 html_show_sourcelink = False
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
+html_context = {
+    "site_links": [  # at the foot of every page (_templates/site-links.html)
+        ("learn/is-it-for-me", "Is it for me?"),
+        ("howto/limits", "Limits"),
+        ("guide/security", "Security"),
+        ("releases/cite", "Cite"),
+        ("releases/licence", "Licence"),
+        ("releases/index", "Changelog"),
+        ("reference/index", "API"),
+    ]
+}
 html_theme_options = {
     "logo": {"text": "weal"},
     "show_toc_level": 2,
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
-    "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_start": ["site-links"],
+    "footer_end": ["copyright"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
