@@ -122,7 +122,7 @@ def test_classes_without_labels_have_a_probability():
 def test_a_class_that_was_not_named_is_refused_with_the_parameter():
     model = EnsembleGPClassifier(classes=["no", "yes"]).fit(X[:6], ["yes", "no"] * 3)
     before = model.predict_proba(X[:3])
-    expected = r"class 'perhaps', and the classes are .*; name all classes in `classes`"
+    expected = r"class 'perhaps', and the classes are .*; list all classes in `classes`"
     with pytest.raises(ValueError, match=expected):
         model.fit(X[:2], ["yes", "perhaps"])
     np.testing.assert_array_equal(model.predict_proba(X[:3]), before)

@@ -1,6 +1,6 @@
 """The ensemble as a scikit-learn classifier.
 
-    fit             a model of each class against the rest (one for two classes): labels +1 and -1
+    fit a one-vs-rest model for each class (one model for two classes): labels +1 and -1
     predict_proba   probabilities of the classes
     leave_one_out   each label predicted from all others: log loss, accuracy, calibration
 
@@ -34,29 +34,30 @@ Classes = NDArray[np.generic]  # whatever the user's labels are: text, whole num
 
 
 class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
-    """Classification with ensembles of Gaussian processes, weighted by their evidence.
+    """Gaussian process classification with ensembles of kernels, weighted by their evidence.
 
-    Made for few labels. On 14 tables with pass/fail results and 10 to 80 labels, the log loss of
-    its probabilities was that of random forests, lower than theirs at 80 labels, and lower than
-    that of scikit-learn's Gaussian process classifier on all and of logistic regression on 11; of
-    classes that planes separate, such as wine and digits, logistic regression was better
+    It is designed for few labels. On 14 tables with pass/fail results and 10 to 80 labels, its log
+    loss equalled that of random forests, and was lower at 80 labels. It was lower than that of
+    scikit-learn's Gaussian process classifier on all 14 tables and than that of logistic regression
+    on 11. On linearly separable classes, such as wine and digits, logistic regression was better
     (`benchmarks/results_of_runs.py`).
 
     Parameters
     ----------
     kernels : sequence of Kernel, or None
-        As of `EnsembleGPRegressor`. If None, the experts follow the labels.
+        As in `EnsembleGPRegressor`. If None, the experts are selected from the labels.
     approximation : {"auto", "exact", "inducing", "features"}
-        As of `EnsembleGPRegressor`.
+        As in `EnsembleGPRegressor`.
     n_frequencies : int
-        Frequencies of an expert on random features.
+        Number of frequencies of an expert with random features.
     noise_ratios : sequence of floats
-        Ratios of further noise to magnitude, an expert for each. Labels have a stated noise anyway.
+        Ratios of additional noise variance to magnitude, one expert for each, on top of the fixed
+        noise of class labels.
     condition : bool
-        Transform input columns with heavy tails.
+        Whether to transform input columns with heavy tails.
     classes : sequence, or None
-        All classes, where labels of some may be missing: 12 passes and no fail then give a pass a
-        probability of about 0.96. If None, the classes of the labels.
+        All classes, if some may have no labels yet: 12 passes and no fail then give a pass a
+        probability of about 0.96. If None, the classes in the labels.
     random_state : int, RandomState or None
         Seed of the random features.
 
@@ -65,7 +66,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
     classes_ : array (K,)
         The classes, sorted.
     models_ : tuple of Model
-        The model of each class against the rest; of two classes only that of the second.
+        The one-vs-rest model of each class; for two classes only that of the second.
     slopes_ : array
         The slope of the probabilities of each model (`weal.core.extensions.pass_fail`).
     n_labels_ : int
@@ -119,20 +120,19 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         X : array (N, d)
             Points, in the user's units.
         y : array (N,)
-            Their classes: text, whole numbers or truth values.
+            Their classes: text, integers or booleans.
         X_unlabelled : array (U, d) or None
-            Rows without labels, such as the pool: they help to scale the inputs.
+            Rows without labels, such as the pool; they are used for the scaling of the inputs.
 
         Returns
         -------
         EnsembleGPClassifier
-            Itself.
+            The estimator.
 
         Raises
         ------
         ValueError
-            If X is not finite, y has numbers that are no classes, or a class that is not among
-            `classes`.
+            If X is not finite, y contains non-integer numbers, or a class that is not in `classes`.
 
         Examples
         --------
@@ -185,7 +185,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            If X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than in `fit`.
 
         Examples
         --------
@@ -203,13 +203,13 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         return self._probabilities(each)
 
     def _probabilities(self, each: Sequence[Array]) -> Array:  # (N, K)
-        """Probabilities of all classes, from those of the classes that have a model."""
+        """Probabilities of all classes, given those of the classes that have a model."""
         if len(self.classes_) == 2:
             return np.stack([1.0 - each[0], each[0]], axis=1)
         return class_model.normalised(np.stack(each, axis=1))
 
     def predict(self, X: ArrayLike) -> Classes:
-        """The likeliest class.
+        """Predict the most probable class.
 
         Parameters
         ----------
@@ -219,14 +219,14 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         array (N,)
-            Classes, as `y` had them.
+            Classes, of the type of `y`.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            If X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than in `fit`.
 
         Examples
         --------
@@ -240,14 +240,14 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[p.argmax(axis=1)])
 
     def leave_one_out_proba(self) -> Array:
-        """Probabilities of the classes of each label, predicted from all other labels.
+        """Leave-one-out probabilities: the classes of each label, predicted from all other labels.
 
-        Experts and slopes are those of all labels, which is slightly optimistic.
+        Experts and slopes are not fitted again without the label, which is slightly optimistic.
 
         Returns
         -------
         array (N, K)
-            Of N labels, in the order of those of `fit`, and of `classes_`.
+            Rows in the order of the labels in `fit`, columns in the order of `classes_`.
 
         Raises
         ------
@@ -268,13 +268,13 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         return self._probabilities(each)
 
     def leave_one_out(self) -> ClassScores:
-        """Log loss, accuracy and calibration of labels predicted from all other labels.
+        """Leave-one-out log loss, accuracy and calibration.
 
         Returns
         -------
         ClassScores
-            With `log_loss`, `accuracy`, `baseline_log_loss` (of the shares of the classes),
-            `calibration` (bins: predicted probability, observed share, number) and
+            With `log_loss`, `accuracy`, `baseline_log_loss` (of the class frequencies),
+            `calibration` (bins: predicted probability, observed frequency, count) and
             `calibration_error`.
 
         Raises
@@ -304,14 +304,14 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         path : path
-            The file; one that is there is replaced, whole or not at all.
+            The file. An existing file is replaced atomically.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            If classes are neither text, numbers nor truth values.
+            If classes are neither text, numbers nor booleans.
         """
         check_is_fitted(self)
         known = (self.models_, self.slopes_, self.classes_, self._codes, self.n_features_in_)
@@ -320,7 +320,7 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The models that `save` wrote.
+        """Load a classifier that `save` wrote.
 
         Parameters
         ----------
@@ -330,12 +330,12 @@ class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         EnsembleGPClassifier
-            It predicts what the one that was saved would.
+            It gives the same predictions as the saved classifier.
 
         Raises
         ------
         UnreadableFile
-            If the file is none of a classifier, was damaged, or is of a newer weal.
+            If the file is not a classifier, is damaged, or was written by a newer version of weal.
 
         Examples
         --------
@@ -371,6 +371,6 @@ def _codes(y: Classes, given: Sequence[object] | None) -> tuple[Classes, Codes]:
     if (wrong := classes[codes] != y).any():
         raise ValueError(
             f"y has the class {y[wrong].tolist()[0]!r}, and the classes are {classes.tolist()!r}; "
-            "name all classes in `classes`, or leave it out"
+            "list all classes in `classes`, or omit it"
         )
     return classes, codes

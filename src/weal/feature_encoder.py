@@ -1,14 +1,13 @@
 """`FeatureEncoder`: random features with secret frequencies, to learn without the inputs.
 
-The owner keeps inputs, scaling and frequencies, and hands out phi(x) for every expert; a model with
-approximation="encoded" learns from those rows alone, and predicts and asks exactly as one that saw
-the inputs would, with the same hyperparameters.
+The owner keeps inputs, scaling and frequencies, and shares phi(x) for every expert. A model with
+approximation="encoded" is trained on these rows alone. Its predictions and queries are exactly
+those of a model on the inputs with the same hyperparameters.
 
-What this does not protect. It is not encryption. Rows with equal inputs are equal, near inputs have
-near rows (the inner product of two rows IS the kernel, so all distances can be read off), and who
-knows the kernel, or some pairs of input and row, can estimate the frequencies and from them the
-inputs, the better the more features there are. It hides the numbers from a glance, not from
-somebody who wants them.
+This is not encryption. Equal inputs give equal rows and near inputs give near rows: the inner
+product of two rows is the kernel, which reveals all distances. Anybody who knows the kernel, or
+some pairs of input and row, can estimate the frequencies and then the inputs, more accurately with
+more features. The encoding protects against a casual reader, not against an attacker.
 """
 
 import os
@@ -39,29 +38,29 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     kernels : sequence of Kernel, or None
-        One expert each; if None, the default dictionary of EnsembleGPRegressor.
+        The kernels, one expert for each; if None, the default kernels of EnsembleGPRegressor.
     n_frequencies : int
-        Frequencies of each expert, as in EnsembleGPRegressor.
+        Number of frequencies of each expert, as in EnsembleGPRegressor.
     orthogonal : bool
         As in EnsembleGPRegressor.
     random_state : int, RandomState or None
-        Decides the frequencies: the same one gives the same features. They are the secret: take one
-        that nobody can guess, or None.
+        Seed of the frequencies, which are the secret: choose a seed that nobody can guess, or None.
+        The same seed gives the same features.
 
     Attributes
     ----------
     dictionary_ : tuple of M Kernels
         The kernels.
     scaling_ : Scaling
-        Of the inputs.
+        The scaling of the inputs.
     frequencies_ : array (M, D, d)
-        The secret.
+        The secret frequencies.
 
     Notes
     -----
-    It is not encryption. Rows with equal inputs are equal, near inputs have near rows, and who
-    knows the kernel, or some pairs of input and row, can estimate the frequencies and from them
-    the inputs.
+    This is not encryption. Equal inputs give equal rows, near inputs give near rows, and anybody
+    who knows the kernel, or some pairs of input and row, can estimate the frequencies and then the
+    inputs.
 
     Examples
     --------
@@ -94,19 +93,19 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array (N, d)
-            All inputs that are known.
+            All available inputs.
         y : None
-            Not used; scikit-learn's pipelines give it.
+            Ignored; present for scikit-learn pipelines.
 
         Returns
         -------
         FeatureEncoder
-            Itself.
+            The encoder.
 
         Raises
         ------
         ValueError
-            If X is not finite, or a parameter is wrong.
+            If X is not finite, or a parameter is invalid.
         """
         X = np.asarray(validate_data(self, X, dtype=np.float64))
         d = X.shape[1]
@@ -140,7 +139,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If X is not finite, or has other columns than `fit` saw.
+            If X is not finite, or has other columns than in `fit`.
 
         Examples
         --------
@@ -157,7 +156,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         Z = np.empty((len(table), M, 2 * D))
         for rows in random_features.blocks(len(table), 2 * 8 * M * 2 * D):
             scaled = check_distance("X", self.scaling_.inputs(table[rows]))
-            # [1, claim:inputs], though it is no encryption
+            # [1, claim:inputs]; this is not encryption
             Z[rows] = random_features.features(scaled, self.frequencies_).transpose(1, 0, 2)
         return Z.reshape(len(table), -1)
 
@@ -167,7 +166,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         path : path
-            The file; one that is there is replaced, whole or not at all.
+            The file. An existing file is replaced atomically.
 
         Raises
         ------
@@ -190,7 +189,7 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The encoder that `save` wrote.
+        """Load an encoder that `save` wrote.
 
         Parameters
         ----------
@@ -200,19 +199,19 @@ class FeatureEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         FeatureEncoder
-            It gives the features that the one that was saved would.
+            It gives the same features as the saved encoder.
 
         Raises
         ------
         UnreadableFile
-            If the file is none of an encoder, was damaged, or is of a newer weal.
+            If the file is not an encoder, is damaged, or was written by a newer version of weal.
         """
         header, arrays = archive.read(path, ENCODER_KIND)
         try:
             return cls._unpack(header, arrays)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise UnreadableFile(
-                f"{path} is one of weal's, but not a whole encoder ({type(error).__name__}: "
+                f"{path} is a weal file, but not a complete encoder ({type(error).__name__}: "
                 f"{error}); restore it from a copy, or save it again"
             ) from error
 

@@ -1,12 +1,12 @@
 """The ensemble as a scikit-learn regressor.
 
-    fit           scale the data, select the experts for these labels, train them
+    fit scale the data, select and train the experts
     partial_fit   add labels, and select experts again when that is due (`weal.model.training`)
     predict       mean, and sd or covariance, of the mixture, in the user's units
     sample_y      functions drawn from it
 
-The formulas are in `weal.core`. fit(X, y) equals fit(X[:k], y[:k]) and partial_fit of the rest
-where kernels, hyperparameters and scaling are given.
+The formulas are in `weal.core`. With given kernels, hyperparameters and scaling, fit(X, y) equals
+fit(X[:k], y[:k]) followed by partial_fit of the rest.
 """
 
 import os
@@ -45,60 +45,62 @@ Bounds = tuple[float, float]
 
 
 class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
-    """Regression with an ensemble of Gaussian processes, weighted by their evidence.
+    """Gaussian process regression with an ensemble of kernels, weighted by their evidence.
 
     Parameters
     ----------
     kernels : sequence of Kernel, or None
-        The dictionary: one expert each (and for each of noise_ratios). If None, the experts follow
-        the labels, lengthscales of single inputs included.
+        The kernels, one expert for each (and for each of `noise_ratios`). If None, the experts are
+        selected from the labels, with a lengthscale for each input where the evidence favours it.
     approximation : {"auto", "exact", "inducing", "features", "encoded"}
-        Exact: no error of approximation, for up to some ten thousand labels. Inducing: some of the
-        points labelled at a fit or refresh stand for all. Random features: those of the paper. With
-        these two a label costs the same however many came before. Auto: exact, and beyond 2000
-        labels inducing where that loses nothing, or where exact experts take more than 1 GiB.
-        Encoded: X holds random features that a `FeatureEncoder` made; the model sees neither inputs
-        nor kernels.
+        "exact" has no approximation error and handles up to about ten thousand labels. "inducing"
+        uses inducing points, chosen among the labelled points. "features" uses random Fourier
+        features, as in the paper. With inducing points or features, the cost of a new label does
+        not grow with the number of labels. "auto" is exact; beyond 2000 labels it uses inducing
+        points where accuracy does not suffer, or where exact experts would need more than 1 GiB.
+        "encoded" expects X to hold random features of a `FeatureEncoder`, so that the model sees
+        neither inputs nor kernels.
     n_frequencies : int
-        Frequencies D of an expert on features; it has 2 D features.
+        Number of frequencies D of an expert with random features; it has 2 D features.
     orthogonal : bool
-        Orthogonal frequencies instead of independent ones: a better kernel at the same D.
+        Whether frequencies are orthogonal instead of independent: a better approximation of the
+        kernel at the same D.
     magnitude : "integrated", None, float or array of M floats
-        Magnitude of the experts, in units of the scaled labels (sd 1). Integrated: it has an
-        inverse-gamma prior and adapts with every label. If None, what makes the labels of the first
-        fit likeliest, as in the paper.
+        Prior variance of the experts, in units of the scaled labels (sd 1). "integrated" integrates
+        it out under an inverse-gamma prior, so that it adapts to every label. If None, it maximises
+        the marginal likelihood of the first fit, as in the paper.
     noise : float, array of M floats, or None
-        With another magnitude than an integrated one: sd of the noise, in the same units, given or
-        (None) fitted with the magnitude.
+        Noise sd in the same units, unless the magnitude is integrated. If None, it is fitted
+        together with the magnitude.
     noise_ratios : sequence of floats
-        With an integrated magnitude: ratios of noise variance to magnitude, an expert for each.
+        Ratios of noise variance to magnitude, one expert for each, if the magnitude is integrated.
     fit_length_scale : bool
-        Fit one lengthscale for each kernel too (the single-GP baseline).
+        Whether to fit the lengthscale of each kernel too (the single-GP baseline).
     magnitude_bounds : pair of floats
-        Bounds of a magnitude that is fitted.
+        Bounds of a fitted magnitude.
     noise_bounds : pair of floats
-        Bounds of the sd of the noise, where it is fitted.
+        Bounds of a fitted noise sd.
     prior_weights : array of M floats, or None
-        Weights before the first label; if None, equal.
+        Weights of the experts before the first label; if None, equal.
     temper : float
-        Power, up to 1, of the densities that the weights are multiplied by; less than 1 keeps
-        the weights from settling on one expert.
+        Exponent, at most 1, of the likelihood in the weight update; below 1 the weights concentrate
+        more slowly on one expert.
     condition : bool
-        Transform input columns with heavy tails (`weal.core.scaling`).
+        Whether to transform input columns with heavy tails (`weal.core.scaling`).
     warp : None, "asinh" or "auto"
-        Transform labels too, those with a long tail: y -> asinh((y - median) / spread), and all
-        that is predicted back. Auto: while 30 labels or more are far likelier so, where experts
-        follow the labels; with given kernels it transforms nothing. If None, never.
+        Whether to transform labels with a long tail, y -> asinh((y - median) / spread), and
+        predictions back. "auto" does so if there are at least 30 labels and their evidence is much
+        higher with the transformation; it has no effect with given kernels. If None, never.
     outliers : bool
-        Labels may be wrong (a typo, another unit): where experts follow the labels, those that the
-        evidence speaks against are set aside, and come back should it change. False: every label
-        is believed.
+        Whether labels may be wrong (a typo, another unit). Labels that the evidence marks as
+        outliers are left out of the model, and are used again if the evidence changes. It has no
+        effect with given kernels. If False, every label is used.
     model_version : {"0.3", "0.2"}
-        Which version's classes of models experts are selected from. Files and campaigns that weal
-        0.2 wrote keep "0.2", so that they predict what they predicted: no subsets of the inputs,
-        no linear trend, one lengthscale for each level of a category, and even noise.
+        The version whose model classes the experts are selected from. Files and campaigns that weal
+        0.2 wrote keep "0.2" and so keep their predictions: no subsets of the inputs, no linear
+        trend, one lengthscale for each level of a category, and constant noise.
     scaling : Scaling or None
-        Fixed locations and scales; if None, from the data of the first fit.
+        Fixed scaling of inputs and labels; if None, computed from the data of the first fit.
     random_state : int, RandomState or None
         Seed of the random features.
 
@@ -109,22 +111,22 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     dictionary_ : tuple of M Kernels
         The kernels of the experts.
     magnitude_ : array (M,)
-        Magnitude of each expert, in units of the scaled labels; its mean where integrated.
+        Magnitude of each expert, in units of the scaled labels; the posterior mean if integrated.
     noise_ : array (M,)
         Noise sd of each expert, in the same units.
     scaling_ : Scaling
-        The scaling in use.
+        The scaling of inputs and labels.
     n_labels_ : int
-        Number of labels told.
+        Number of labels.
     outlier_probability_ : array (t,)
-        The probability of each label, in the order told, of being wrong.
+        The probability that each label is wrong, in the order the labels were added.
     model_ : Model
-        The same as a value that does not need scikit-learn.
+        The same model as a value that does not depend on scikit-learn.
 
     See Also
     --------
-    ActiveLearner : Chooses whose label is worth most, with this model.
-    FeatureEncoder : Inputs that the model does not see.
+    ActiveLearner : Chooses the next row to label, with this model.
+    FeatureEncoder : Hides the inputs from the model.
 
     Examples
     --------
@@ -184,15 +186,15 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     def paper(cls, *, squared_grid: bool = False, **changes: Any) -> Self:
         """The estimator of the paper: 11 RBFs, lengthscales 10^-4 .. 10^6, 50 frequencies each.
 
-        Magnitude and noise come from the first fit, within scikit-learn's default bounds, and
-        stay; the first labels go through the same weight update as all others.
+        Magnitude and noise are fitted to the labels of the first fit, within scikit-learn's default
+        bounds, and then stay fixed. The first labels update the weights like all others.
 
         Parameters
         ----------
         squared_grid : bool
-            Whether the grid is read as squared lengthscales.
+            Whether the grid holds squared lengthscales.
         **changes
-            Any other parameter, in place of the paper's.
+            Parameters that replace those of the paper.
 
         Returns
         -------
@@ -226,7 +228,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     ) -> Self:
         """Fit the ensemble to labels.
 
-        A fit that is refused leaves the model as it was.
+        If `fit` raises an error, the model stays as it was.
 
         Parameters
         ----------
@@ -235,22 +237,22 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         y : array (N,)
             Their labels.
         X_unlabelled : array (U, d) or None
-            Rows without labels, such as the pool: they help to scale the inputs.
+            Rows without labels, such as the pool; they are used for the scaling of the inputs.
         sample_noise : array (N,) or None
-            Sd of what is known of each label's noise, such as the spread of replicates over the
-            root of their number, in units of y; fitted noise comes on top.
+            Known noise sd of each label in units of y, such as the standard error of replicates.
+            The fitted noise is added to it.
         sure : array (N,) of bools, or None
-            Labels that are never taken for outliers.
+            Labels that are never treated as outliers.
 
         Returns
         -------
         EnsembleGPRegressor
-            Itself.
+            The estimator.
 
         Raises
         ------
         ValueError
-            If X or y is not finite, shapes differ, or a parameter is wrong.
+            If X or y is not finite, their shapes differ, or a parameter is invalid.
 
         Examples
         --------
@@ -286,24 +288,24 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         self.model_ = Model(trained, scaling, input_names(self))
 
     def parameters(self, d: int, seed: int = 0) -> Parameters:
-        """The parameters as a value, checked.
+        """The checked parameters as a value.
 
         Parameters
         ----------
         d : int
             Number of inputs.
         seed : int
-            Stands where there is no random_state; of a generator one number is drawn.
+            Seed to use if random_state is None. From a generator one number is drawn.
 
         Returns
         -------
         weal.model.parameters.Parameters
-            What `weal.ActiveLearner` takes of a model.
+            The parameters that `weal.ActiveLearner` takes from a model.
 
         Raises
         ------
         ValueError
-            If a parameter is wrong.
+            If a parameter is invalid.
         """
         state = integer_state(self.random_state, seed)
         return parameters_of({**self.get_params(deep=False), "random_state": state}, d)
@@ -315,7 +317,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         model : Model
-            As `ActiveLearner.model` and `Campaign.model` give it.
+            A model, such as `ActiveLearner.model` or `Campaign.model`.
 
         Returns
         -------
@@ -351,8 +353,9 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     ) -> Self:
         """Update the fit with more labels.
 
-        Scaling stays as the first fit left it, and with given kernels dictionary and noise too;
-        without, the experts are refitted after every seventh or so of the labels.
+        The scaling stays as in the first fit. With given kernels, the kernels and the noise stay
+        too; otherwise the experts are selected again whenever the number of labels has grown by
+        about one seventh.
 
         Parameters
         ----------
@@ -368,7 +371,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         EnsembleGPRegressor
-            Itself.
+            The estimator.
 
         Raises
         ------
@@ -421,7 +424,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         X : array (N, d)
             Points, in the user's units.
         return_std : bool
-            Whether the sd of f is wanted too. It is that of f, not of a noisy label.
+            Whether to return the sd of f too. It does not include the noise of a label.
         return_cov : bool
             Whether the covariance of f between the rows of X is wanted too; not with `return_std`.
             It is that of the mixture: its diagonal holds the squares of `return_std`.
@@ -535,7 +538,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            If X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than in `fit`.
 
         Examples
         --------
@@ -570,7 +573,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            If X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than in `fit`.
 
         Examples
         --------
@@ -587,7 +590,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
     def predict_noise(self, X: ArrayLike) -> Array:
         """Standard deviation of the noise of a label.
 
-        It is the same everywhere, unless labels scatter more in some places than in others.
+        It is constant unless the labels are noisier in some regions than in others.
 
         Parameters
         ----------
@@ -604,7 +607,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            If X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than in `fit`.
 
         Examples
         --------
@@ -631,14 +634,14 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         array (N,)
-            In units of y: it changes by a constant where y is rescaled.
+            Per unit of y: rescaling y shifts it by a constant.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before the first fit.
         ValueError
-            If X is not finite, or has other columns than the labels came with.
+            If X is not finite, or has other columns than in `fit`.
 
         Examples
         --------
@@ -655,12 +658,12 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def ensemble_(self) -> Ensemble:
-        """The trained ensemble of the core."""
+        """The trained ensemble (`weal.core`)."""
         return self.model_.ensemble_
 
     @property
     def scaling_(self) -> Scaling:
-        """The scaling in use."""
+        """The scaling of inputs and labels."""
         return self.model_.scaling
 
     @property
@@ -670,7 +673,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def n_labels_(self) -> int:
-        """Number of labels told."""
+        """Number of labels."""
         return self.model_.n_labels_
 
     @property
@@ -680,12 +683,12 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def outlier_probability_(self) -> Array:  # (n_labels_,)
-        """Outlier probability of each label, in the order told."""
+        """Outlier probability of each label, in the order the labels were added."""
         return self.model_.outlier_probability_
 
     @property
     def magnitude_(self) -> Array:  # (M,)
-        """Magnitude of each expert, in units of the scaled labels; its mean where integrated."""
+        """Magnitude of each expert, in units of the scaled labels (posterior mean if integrated)."""
         return self.model_.magnitude_
 
     @property
@@ -694,17 +697,17 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         return self.model_.noise_
 
     def input_importance(self) -> dict[str, float]:
-        """The posterior probability that each input matters, the largest first.
+        """The posterior probability that each input matters, largest first.
 
-        Experts on all inputs and on subsets of them are weighed by evidence; the probability of an
-        input is the weight of the experts to which it matters. All inputs matter to every expert
-        where kernels are given, with one or two inputs, and before there are labels enough.
+        Experts on all inputs and on subsets of them are weighted by evidence; the probability of an
+        input is the total weight of the experts that use it. Every expert uses all inputs if
+        kernels are given, if there are one or two inputs, or if there are too few labels.
 
         Returns
         -------
         dict
-            By the name of a column of the frame that the model was fitted to, or "x0", "x1", ...
-            The columns of a category have the same one.
+            Probabilities by column name of the frame in `fit`, or by "x0", "x1", ... The columns of
+            a category have the same value.
 
         Examples
         --------
@@ -728,7 +731,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         path : path
-            The file; one that is there is replaced, whole or not at all.
+            The file. An existing file is replaced atomically.
 
         Raises
         ------
@@ -742,7 +745,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The model that `save` wrote.
+        """Load a model that `save` wrote.
 
         Parameters
         ----------
@@ -752,12 +755,12 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         EnsembleGPRegressor
-            It predicts what the one that was saved would.
+            It gives the same predictions as the saved model.
 
         Raises
         ------
         UnreadableFile
-            If the file is none of a model, was damaged, or is of a newer weal.
+            If the file is not a model, is damaged, or was written by a newer version of weal.
 
         Examples
         --------
@@ -802,7 +805,7 @@ def input_names(estimator: BaseEstimator) -> tuple[str, ...] | None:
 
 
 def integer_state(random_state: object, seed: int = 0) -> int:
-    """A random_state of scikit-learn as a number: `seed` for none, a draw of a generator."""
+    """A random_state of scikit-learn as an integer: `seed` for None, one draw from a generator."""
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if random_state is None or random_state is np.random:
@@ -813,7 +816,7 @@ def integer_state(random_state: object, seed: int = 0) -> int:
 
 @contextmanager
 def advice_on_text(estimator: BaseEstimator) -> Iterator[None]:
-    """Replace numpy's error on text by one that names the way out."""
+    """Replace numpy's error on text by one that says what to do."""
     try:
         yield
     except ValueError as error:
@@ -821,7 +824,7 @@ def advice_on_text(estimator: BaseEstimator) -> Iterator[None]:
             raise
         cell = str(error).partition(": ")[2]
         raise ValueError(
-            f"{type(estimator).__name__} takes numbers, and the data hold text, such as {cell}: "
-            "weal.ActiveLearner reads frames with text, categories and dates; or encode them "
-            "before, with weal.FeatureEncoder or an encoder of scikit-learn"
+            f"{type(estimator).__name__} needs numbers, but the data contain text such as {cell}. "
+            "Encode the text first, for example with scikit-learn's OneHotEncoder, or use "
+            "weal.ActiveLearner, which reads frames with text, categories and dates"
         ) from error

@@ -194,12 +194,12 @@ def test_parts_in_steps_have_the_sum_exactly_and_no_row_twice():
         ("[[mixture]]\nparts = ['a', 'b']\n[[mixture]]\nparts = ['b', 'c']",
          "a part of two mixtures"),
         ("", "it has no inputs"),
-        ("[inputs]\ntemp = [20, 200", "is no TOML"),
-        ("[inputs]\ns = [THF, toluene]", "is no TOML"),
-        ("[inputs]\nx = [1, 2]\nx = [1, 3]", "is no TOML"),
+        ("[inputs]\ntemp = [20, 200", "is not a TOML file"),
+        ("[inputs]\ns = [THF, toluene]", "is not a TOML file"),
+        ("[inputs]\nx = [1, 2]\nx = [1, 3]", "is not a TOML file"),
         ("[inputs]\nx = [1, nan]", "two finite numbers"),
         ("[inputs]\nx = [1, 1e999]", "two finite numbers"),
-        ("[inputs]\nx = " + "[" * 5000, "is no TOML"),
+        ("[inputs]\nx = " + "[" * 5000, "is not a TOML file"),
     ],
 )  # fmt: skip
 def test_a_wrong_file_is_refused_in_one_line_with_the_way_out(tmp_path, text, says):
@@ -215,7 +215,7 @@ def test_files_that_are_no_text_or_not_there(tmp_path):
     with pytest.raises(ValueError, match="there is no file"):
         weal.box(tmp_path / "none.toml")
     (tmp_path / "b.toml").write_bytes(b"\xff\xfe\x00[")
-    with pytest.raises(ValueError, match="is no TOML"):
+    with pytest.raises(ValueError, match="is not a TOML file"):
         weal.box(tmp_path / "b.toml")
     with pytest.raises(ValueError, match="cannot be read"):
         weal.box(tmp_path)

@@ -1,12 +1,13 @@
-"""The facade of a campaign: candidates and labels, kept as events in a store.
+"""The public class `Campaign`: candidates and labels, stored as events in a database.
 
     with weal.open_campaign("alloys", store="sqlite:///weal.db") as campaign:
         ids = campaign.ask(4)
         campaign.tell(ids[0], 312.5, by="mk", note="batch 7")
 
 Every change is one transaction of the store: when a method returns, it is on disk. `ask` replays
-the events through a learner (`replay`); `tell`, `skip` and `withdraw` read neither the candidates
-nor a model, and this module imports no numerics. `open_campaign` opens a campaign, or makes it.
+the events through a learner (`replay`). `tell`, `skip` and `withdraw` need neither the candidates
+nor a model, and this module imports no numerical package. `open_campaign` opens a campaign or
+creates it.
 """
 
 import getpass
@@ -62,34 +63,34 @@ if TYPE_CHECKING:
 
 
 class Campaign(CampaignLog):
-    """A campaign: candidates and labels in a store; `weal.open_campaign` opens one.
+    """A campaign: candidates and labels in a store. Use `weal.open_campaign` to open one.
 
-    Every change is one transaction of the store: when a method returns, it is on disk. Use it in a
-    ``with`` block, or `close` it.
+    Every change is one transaction of the store: when a method returns, the change is on disk. Use
+    a campaign in a ``with`` block, or call `close`.
 
     Parameters
     ----------
     name : str
-        Of the campaign.
+        Name of the campaign.
     store : Store
-        Where it is kept, opened.
+        The opened store.
     who : str
-        Who is at work, where a method is not told otherwise.
+        Default author of changes, for methods called without `by`.
     scheduler : str, distributed.Client or None
-        Who does passes over candidates in files; see `ActiveLearner`.
+        Where candidates in files are scored; see `ActiveLearner`.
     progress : function or None
-        Called with what is being done, how many rows are done, and of how many.
+        Called as progress(task, rows done, rows in total).
     log : tuple of Ledger and list of Event, or None
-        The campaign as it was just read, so that only newer events are read.
+        The state of the campaign if it was read before; only newer events are then read.
 
     Raises
     ------
     UnknownCampaign
-        If the store has none of that name.
+        If the store has no campaign of that name.
 
     See Also
     --------
-    open_campaign : Opens a campaign by the name of its store, or makes it.
+    open_campaign : Opens a campaign by the name of its store, or creates it.
 
     Examples
     --------
@@ -118,19 +119,19 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         ids : list of ids, or None
-            Which rows; if None, all that are out now.
+            Which rows; if None, all leased rows.
 
         Returns
         -------
         list of LeasedRow
-            With `id`, `row` (its cells), `who`, `since`, `until`, what was expected when it was
+            Each has `id`, `row` (its cells), `who`, `since`, `until`, the prediction when it was
             asked (`mean`, `sd`, `low`, `high`; None before there was a model), `shares` and
-            `scores` of the acquisition functions, labelled rows that are `near`, and `why`.
+            `scores` of the acquisition functions, the nearest labelled rows (`near`), and `why`.
 
         Raises
         ------
         ValueError
-            If one of these rows is not out.
+            If one of these rows is not leased.
 
         Examples
         --------
@@ -159,14 +160,14 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         name : id
-            Of the row.
+            Id of the row.
 
         Returns
         -------
         CandidateReport
             With `row` (its cells), `labels`, `skipped`, `who` and `until` of the lease, `mean`,
-            `sd`, `low` and `high` as predicted now, `expected` and `why` of its last ask, labelled
-            rows that are `near`, and the numbers of its `events`.
+            `sd`, `low` and `high` of the current prediction, `expected` and `why` of its last ask,
+            the nearest labelled rows (`near`), and the numbers of its `events`.
 
         Raises
         ------
@@ -213,7 +214,7 @@ class Campaign(CampaignLog):
         Returns
         -------
         array (S, d)
-            By the plan of the campaign.
+            Inputs, encoded by the plan of the campaign.
         """
         session = self.read_session()
         candidates, seed = session.state.candidates, session.state.settings.seed
@@ -231,19 +232,19 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         goal : Goal, str, float or None
-            What the labels are for, in place of the goal in the settings; a number is an error at
-            which to stop, in units of the label.
+            A goal to use instead of that in the settings; a number is an error at which to stop, in
+            units of the label.
         until : Until, str or None
-            When to stop, such as "error < 6" or "labels = 80", in place of that in the settings;
-            "never": no condition.
+            A stopping condition such as "error < 6" or "labels = 80", instead of that in the
+            settings; "never" for none.
         progress : function or None
-            Called with what is being done, how far it is, and of how much.
+            Called as progress(task, done, total).
 
         Returns
         -------
         Status
-            Counts, error estimates, coverage, what the model believes, and `advice`; `lines()` is
-            what ``weal status`` prints, `to_dict()` its JSON.
+            Counts, error estimates, coverage, a summary of the model, and `advice`; `lines()` is
+            the text of ``weal status``, `to_dict()` its JSON.
 
         Examples
         --------
@@ -269,25 +270,25 @@ class Campaign(CampaignLog):
         return found
 
     def best(self, n: int = 10, *, goal: "Goal | str | None" = None) -> "BestTable":
-        """The rows that most probably belong to the set of the goal, measured ones included.
+        """The rows that most probably meet the goal, measured rows included.
 
         Parameters
         ----------
         n : int
             How many rows.
         goal : Goal, str or None
-            Another goal than that of the settings, such as "maximise" or "above 7.5".
+            A goal to use instead of that in the settings, such as "maximise" or "above 7.5".
 
         Returns
         -------
         BestTable
-            `rows`, the likeliest first; `to_frame()` is a table for pandas, `to_dict()` JSON, and
-            `words` say how many rows of the set are still unmeasured.
+            `rows`, the most probable first; `to_frame()` is a pandas table, `to_dict()` JSON, and
+            `words` tells how many rows that meet the goal are still unmeasured.
 
         Raises
         ------
         ValueError
-            If the goal is learn, which has no set.
+            If the goal is learn, which selects no rows.
         WealError
             If there is no model yet.
 
@@ -317,24 +318,24 @@ class Campaign(CampaignLog):
         Returns
         -------
         list of Suspect
-            With `id`, `label`, what the others make of it, and `words`; none before there is a
-            model.
+            Each has `id`, `label`, the prediction from the other labels, and `words`. The list is
+            empty before there is a model.
         """
         from weal.campaign.suspect_report import find_suspects
 
         return list(find_suspects(self.read_session()).labels)
 
     def contradictions(self) -> "list[Contradiction]":
-        """Labels in use that the other labels contradict; nothing is changed.
+        """Find labels that contradict the other labels; nothing is changed.
 
-        These are labels told as sure, runs of equal labels in a row, and labels of one person, one
-        day, or one value of a column that is no input, such as an instrument.
+        Checked are labels marked as sure, consecutive equal labels, and labels of one person, one
+        day, or one value of a column that is not an input, such as an instrument.
 
         Returns
         -------
         list of Contradiction
-            With `kind` ("sure", "run" or "group"), `ids`, the error with these labels and without,
-            and `words`; none before there is a model.
+            Each has `kind` ("sure", "run" or "group"), `ids`, the error with and without these
+            labels, and `words`. The list is empty before there is a model.
         """
         from weal.campaign.contradiction_report import find_contradictions
 
@@ -344,9 +345,9 @@ class Campaign(CampaignLog):
     def plot(self) -> "Plots":
         """Figures on matplotlib axes, such as ``campaign.plot.predicted()``.
 
-        There are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
-        save(folder) writes files. They are those of the quantity that the goal looks at first;
-        `plots` has the others.
+        The figures are learning_curve, predicted, inputs, experts, effect(name) and map(a, b);
+        save(folder) writes them to files. They show the first quantity of the goal; use `plots` for
+        the others.
         """
         return self.plots()
 
@@ -356,12 +357,12 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         quantity : str or None
-            Its name; if None, the one that the goal looks at first. Words have no figures.
+            Name of a numeric quantity; if None, the first quantity of the goal.
 
         Returns
         -------
         Plots
-            As `plot`.
+            The same figures as `plot`.
         """
         from weal.campaign.plots import plots
 
@@ -373,7 +374,7 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         what : {"labels", "predictions", "candidates", "events"}
-            What ``weal export`` writes.
+            Which table, as in ``weal export``.
 
         Returns
         -------
@@ -411,32 +412,32 @@ class Campaign(CampaignLog):
     ) -> "pandas.DataFrame":
         """Predict rows that are not candidates.
 
-        They are read as the candidates were, and nothing is written. A warning says what may not be
-        meant: columns that are passed over, levels never seen before, inputs far outside those of
-        the campaign.
+        The rows are read like the candidates, and nothing is written. A warning lists ignored
+        columns, unknown levels, and inputs far outside the range of the campaign.
 
         Parameters
         ----------
         table : path or frame
-            Rows with the columns that the campaign learns from, as in `open_campaign`.
+            Rows with the input columns of the campaign, as in `open_campaign`.
         id_column : str or None
-            Column with their ids; if None, that of the campaign where there is one, or the index of
-            a pandas frame. Rows need no ids: they are then called row 1, row 2, ...
+            Column with their ids; if None, the id column of the campaign, or the index of a pandas
+            frame. Rows without ids are named row 1, row 2, ...
         level : float
-            Probability with which the interval holds a label.
+            Probability that the interval contains a label.
         sheet : str or None
-            Of an Excel file; if None, the first.
+            Sheet of an Excel file; if None, the first.
         header : int or None
-            The line of a file that names the columns; if None, it is found.
+            Line with the column names; if None, it is detected.
         quantity : str or None
             The quantity to predict; if None, all.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each, in their order: `id`, `mean` and `sd` of the function, `low` and `high`
-            of a label, as in ``to_frame("predictions")``; `P(word)` of words, and `P(works)` once
-            runs have failed. Columns of several quantities begin with the name of the quantity.
+            One row for each, in the same order: `id`, `mean` and `sd` of the function, `low` and
+            `high` of a label, as in ``to_frame("predictions")``; `P(word)` for pass/fail, classes
+            and grades, and `P(works)` once runs have failed. With several quantities, column names
+            begin with the name of the quantity.
 
         Raises
         ------
@@ -472,38 +473,38 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            If they are in files, and too many for a list.
+            If the candidates are in files and too many for a list.
         """
         return id_lookup.candidate_ids(self)
 
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns that candidates came with.
+        """The column names of the candidate table.
 
         Returns
         -------
         tuple of str
-            That of the ids, and those that nothing is learnt from, included.
+            The id column and unused columns are included.
         """
         return id_lookup.columns(self)
 
     def preview(self, source: object, **how: "Unpack[ImportArguments]") -> "ResultsImport":
-        """The action of `tell_file` for each line of these results; nothing is written.
+        """What `tell_file` would do with each line of these results; nothing is written.
 
         Parameters
         ----------
         source : path, frame, or bytes
-            CSV, TSV, Excel or Parquet with the id, a column named as the target, and perhaps noise
-            and note; a worksheet, filled in.
+            A filled-in worksheet, or a CSV, TSV, Excel or Parquet table with the id, a column named
+            like the target, and optionally noise and note.
         **how
-            `value`, the column of the values, where it is not named as the target; `header`, the
-            line that names the columns, and `sheet`, where that is not clear; `name`, of the file
-            whose bytes these are; `by`, `sure`, `replace`, `repeat` and `key` as in `tell`.
+            `value`, the column of the labels, if it is not named like the target; `header`, the
+            line with the column names, and `sheet`, if they are not detected; `name`, the file name
+            if `source` is bytes; `by`, `sure`, `replace`, `repeat` and `key` as in `tell`.
 
         Returns
         -------
         ResultsImport
-            As of `tell_file`, with `event` 0; what cannot be taken is in `problems` and in the rows
-            that are "refused".
+            As in `tell_file`, with `event` 0; `problems`, and rows with the action "refused", are
+            errors.
 
         Raises
         ------
@@ -529,11 +530,11 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         ids : id, list of ids, or None
-            Which rows; if None, all that are out now.
+            Which rows; if None, all leased rows.
         to : path
             A file that ends in .csv, .tsv or .xlsx.
         force : bool
-            Whether a file that is there is replaced.
+            Whether to replace an existing file.
 
         Returns
         -------
@@ -543,7 +544,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         ValueError
-            If no row is out, one of these is not, the file is there, or its ending is another.
+            If no row is leased, one of these is not, the file exists, or it has another ending.
         """
         from weal.campaign.export import check_worksheet, write_worksheet
 
@@ -604,61 +605,62 @@ class Campaign(CampaignLog):
     ) -> str | list[str]:
         """The id of the row to measure next, or the ids of a batch.
 
-        Rows that were asked are out with who asked until their label comes or the lease ends, so
-        that each ask offers others. An `ActiveLearner`, which works for one person, says the same
-        again while there is no news.
+        Suggested rows are leased to the person who asked until they get a label or the lease ends,
+        so each call suggests other rows. (`ActiveLearner.ask` gives the same answer until there is
+        a new label.)
 
         Parameters
         ----------
         n : int or None
-            How many; if None, as many as `rows`, or as `instead_of`; else one, and its id is
-            returned by itself.
+            Size of the batch. If None, the number of `rows` or `instead_of`, else a single id is
+            returned instead of a list.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         lease : str, float or None
-            How long they are out: "3d", "12h", or seconds; if None, as the campaign's settings say.
+            Duration of the lease: "3d", "12h", or seconds; if None, the setting of the campaign.
         check : bool
-            Whether rows are drawn at random, for an honest test of the predictions.
+            Whether rows are drawn at random, for an unbiased test of the predictions.
         key : str or None
-            A name of your own for this call: a retry with the same key gives the rows of the first
-            call and asks for none, whatever became of them. So a program that was killed before it
-            had the answer can ask again. The key belongs to the number of rows, to `by`, `check`,
-            the options below and, where it is given, to `lease`.
+            Idempotency key: a retry with the same key returns the rows of the first call and leases
+            no others, even if they have labels by now. A program that was killed before it got the
+            answer can so ask again. The retry must have the same number of rows, `by`, `check`,
+            options below and, if given, `lease`.
         repeats : bool
-            Whether a row that has a label may be asked again, where noise hides whether it belongs
-            to the set of the goal, or where its label may be wrong. The setting `repeats` False
-            forbids it for all. While the row is out, `tell` adds its label to the others.
+            Whether a labelled row may be asked again, if because of noise it is uncertain whether
+            it meets the goal, or if its label may be wrong. The setting `repeats=False` turns this
+            off for the campaign. While such a row is leased, `tell` adds a repeat measurement.
         same : str, list of str, or None
-            A column with one value in the whole batch, or several: a factor that is hard to change,
-            such as the temperature of a plate. The value is that of the best joint batch. Only
-            values that n free rows have are compared.
+            One or several columns that have the same value in the whole batch: factors that are
+            hard to change, such as the temperature of a plate. The value with the best joint batch
+            is chosen among the values that at least n free rows have.
         at_most : dict of str to int, or None
-            By column, how many different values the batch may hold: ``{"solvent": 4}`` is a batch
-            with four solvents at the most, and any number of rows of each.
+            Maximum number of different values of a column in the batch: ``{"solvent": 4}`` allows
+            at most four solvents, each with any number of rows.
         where : str or None
-            A condition on columns of the table that every row of the batch satisfies, such as
+            A condition on columns of the table that every row of the batch must satisfy, such as
             ``"solvent is THF and temp < 90"``.
         instead_of : id, list of ids, or None
-            Rows that are out with this person and come back: others are asked in their place, in
-            one transaction. A later ask may offer them again; `skip` prevents it.
+            Rows leased to this person to replace by others, in one transaction. A later `ask` may
+            suggest them again, unless you `skip` them.
         rows : id, list of ids, or None
-            Rows to include. They count among n, come first, and satisfy the other options too.
+            Rows to include. They count towards n, come first, and must satisfy the other options
+            too.
 
         Returns
         -------
         str, or list of str
-            One id without `n`; a list of n ids with it.
+            One id if `n` is None, otherwise a list of n ids.
 
         Raises
         ------
         Exhausted
-            If fewer rows are left than are wanted, or than the options allow.
+            If too few rows are left, or too few satisfy the options.
         Conflict
-            If others were faster, again and again.
+            If other writers were faster, repeatedly.
         ReusedKey
             If the key was used for another call of `ask`, or by another user.
         ValueError
-            If an option names a column, value or row that is none.
+            If an option names an unknown column, value or row.
 
         Examples
         --------
@@ -694,16 +696,16 @@ class Campaign(CampaignLog):
         return ids[0] if n is None and not (options.rows or options.instead_of) else ids
 
     def ask_for(self, ids: Any, *, by: str | None = None, lease: Any = None) -> list[str]:
-        """Lease these rows, whatever the learner would choose.
+        """Lease these rows, independently of what the learner would suggest.
 
-        All are taken, or none.
+        Either all rows are leased or none.
 
         Parameters
         ----------
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         lease : str, float or None
             As in `ask`.
 
@@ -770,50 +772,50 @@ class Campaign(CampaignLog):
     ) -> int:
         """Save the labels of a row, or of several rows.
 
-        When it returns, the label is on disk. The same label again changes nothing. Either all is
-        taken or nothing. A label far from what was expected, or, where nothing was, from the labels
-        so far, is kept as any other; a warning says so.
+        When `tell` returns, the labels are on disk. Telling the same label again changes nothing.
+        Either all labels are saved or none. A label far from its prediction (or, without a
+        prediction, far from the labels so far) is saved with a warning.
 
         Parameters
         ----------
         ids : id, list of ids, or dict of id to label
-            Whose labels they are; rows need not have been asked.
+            The labelled rows; they need not have been asked.
         labels : label, dict of quantity to label, list of these, or None
-            As many as ids; None where `ids` is a dict. A campaign with several quantities names
-            them: ``{"yield": 82.1, "crystallised": "yes"}``. The others can be told later.
+            One label for each id; None if `ids` is a dict. With several quantities, a dict of
+            labels by quantity: ``{"yield": 82.1, "crystallised": "yes"}``; the others can be told
+            later.
         noise : float, dict of quantity to float, list of these, or None
-            Standard deviation of what is known of a label's noise, in its units.
+            Known standard deviation of the noise of a label, in units of the label.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         sure : bool
-            A label that is sure is never taken for an outlier; told again as sure, one that is
-            there is confirmed.
+            Whether the label is certain: it is then never treated as an outlier. Tell an existing
+            label again with sure=True to confirm it.
         replace : bool
-            Whether it corrects the label that is there.
+            Whether the label corrects an existing one.
         repeat : bool
-            Whether it is a second measurement, beside the label that is there.
+            Whether the label is a repeat measurement, in addition to existing ones.
         key : str or None
-            A name of your own for this call: a retry with the same key and the same content writes
-            nothing. The content is ids, labels, noise and `sure`, in any order; note and `by` may
-            differ.
+            Idempotency key: a retry with the same key and the same content writes nothing. The
+            content is ids, labels, noise and `sure`, in any order; note and `by` may differ.
 
         Returns
         -------
         int
-            The number of the event that holds the last of them.
+            The number of the last event.
 
         Raises
         ------
         AlreadyLabelled
-            If another label is there, without `replace` or `repeat`.
+            If the row has a different label, without `replace` or `repeat`.
         ReusedKey
             If the key was used for other content.
         UnknownId
             If there is no such row.
         ValueError
-            If a label cannot be read, a quantity is not known, or numbers of ids and labels
+            If a label cannot be read, a quantity is unknown, or the numbers of ids and labels
             differ.
 
         Examples
@@ -844,14 +846,14 @@ class Campaign(CampaignLog):
         repeat: bool = False,
         key: str | None = None,
     ) -> TellResult:
-        """Save labels that were checked already (`tell`).
+        """Save labels that were already checked, as `tell` does.
 
         Parameters
         ----------
         entries : list of LabelInput
             Each with `id`, `y`, `noise`, `note` and `sure`.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         replace : bool
             As in `tell`.
         repeat : bool
@@ -862,8 +864,8 @@ class Campaign(CampaignLog):
         Returns
         -------
         TellResult
-            `seq`, the number of the last event; how many labels were `new`; and `doubts`, a line on
-            each label that is far from its prediction, or far from the labels so far.
+            `seq`, the number of the last event; `new`, the number of new labels; and `doubts`, a
+            warning for each label far from its prediction or from the labels so far.
 
         Raises
         ------
@@ -874,7 +876,7 @@ class Campaign(CampaignLog):
         UnknownId
             If there is no such row.
         ValueError
-            If there is no entry, or both `replace` and `repeat`.
+            If there is no entry, or both `replace` and `repeat` are given.
         """
         who = by or self.who
         return rules.tell_labels(self, entries, who, replace, repeat, key)
@@ -882,34 +884,34 @@ class Campaign(CampaignLog):
     def tell_file(self, source: object, **how: "Unpack[ImportArguments]") -> "ResultsImport":
         """Save the labels of a results file, all or none.
 
-        The same content told twice changes nothing.
+        Importing the same content again changes nothing.
 
         Parameters
         ----------
         source : path, frame, or bytes
-            CSV, TSV, Excel or Parquet with the id, a column named as the target, and perhaps noise
-            and note; a worksheet, filled in.
+            A filled-in worksheet, or a CSV, TSV, Excel or Parquet table with the id, a column named
+            like the target, and optionally noise and note.
         **how
-            `value`, the column of the values, where it is not named as the target; `header`, the
-            line that names the columns, and `sheet`, where that is not clear; `name`, of the file
-            whose bytes these are; `by`, `sure`, `replace`, `repeat` and `key` as in `tell`.
+            `value`, the column of the labels, if it is not named like the target; `header`, the
+            line with the column names, and `sheet`, if they are not detected; `name`, the file name
+            if `source` is bytes; `by`, `sure`, `replace`, `repeat` and `key` as in `tell`.
 
         Returns
         -------
         ResultsImport
-            What became of each line (`rows`, with `line`, `id`, `action`, `value` and `message`;
+            The action for each line (`rows`, with `line`, `id`, `action`, `value` and `message`;
             `counts` of the actions), `notes` on the file, and the number of the last `event`.
 
         Raises
         ------
         AlreadyLabelled
-            If another label is there, without `replace` or `repeat`.
+            If the row has a different label, without `replace` or `repeat`.
         ReusedKey
-            If the key was used for other content; `failed` in place of a value is content too.
+            If the key was used for other content; `failed` instead of a value is content too.
         UnknownId
-            If a line is of no row of this campaign.
+            If the id of a line is not in this campaign.
         ValueError
-            If a line, or the file, cannot be taken. The message names each line.
+            If the file or a line is invalid. The message names each line.
 
         Examples
         --------
@@ -934,24 +936,25 @@ class Campaign(CampaignLog):
         replace: bool = False,
         key: str | None = None,
     ) -> int:
-        """Tell that the runs of rows failed: nothing could be measured.
+        """Report that the runs of rows failed and nothing could be measured.
 
-        A failure is a label of the quantity "worked": rows that probably fail are asked less. A
-        label that is told later replaces it.
+        A failure is a label of the quantity "worked": rows that probably fail are asked less often.
+        A later label replaces the failure.
 
         Parameters
         ----------
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         accident : bool
-            Whether the reason says nothing about the row, such as a power cut: the row is skipped,
-            and nothing is learnt from it. A failure that was told before becomes an accident.
+            Whether the reason has nothing to do with the row, such as a power cut: the row is
+            skipped, and the model ignores the failure. An earlier failure of the row becomes an
+            accident.
         replace : bool
-            Whether labels of these rows are withdrawn; a row with a label has worked.
+            Whether to withdraw existing labels of these rows, since a row with a label has worked.
         key : str or None
             As in `tell`.
 
@@ -998,12 +1001,12 @@ class Campaign(CampaignLog):
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         key : str or None
-            A name of your own for this call: a retry with the same key and the same ids writes
-            nothing, and warns of rows that were brought back or labelled since.
+            Idempotency key: a retry with the same key and the same ids writes nothing, and warns
+            about rows that were unskipped or labelled since.
 
         Raises
         ------
@@ -1040,9 +1043,9 @@ class Campaign(CampaignLog):
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         key : str or None
             As in `skip`.
 
@@ -1067,24 +1070,25 @@ class Campaign(CampaignLog):
     ) -> None:
         """Withdraw the labels and failures of rows, or the lease of rows without a label.
 
-        A row that this person has for a repeat is given back, and keeps its label: withdraw it once
-        more to withdraw the label. What was withdrawn stays in the history.
+        If this person leases a row for a repeat measurement, only the lease is withdrawn; call
+        `withdraw` again to withdraw the label. Withdrawn labels stay in the history.
 
         Parameters
         ----------
         ids : id, or list of ids
             Which rows.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         event : int or None
-            Number of the event of one label of one row: other labels of the row stay. If None, all.
+            Event number of one label: other labels of the row stay. If None, all labels.
         quantity : str or None
-            The quantity whose labels are withdrawn; "failed": the failure of the row. If None, all.
+            The quantity whose labels are withdrawn, or "failed" for the failure of the row. If
+            None, all.
         key : str or None
-            A name of your own for this call: a retry with the same key and the same rows, event and
-            quantity writes nothing.
+            Idempotency key: a retry with the same key and the same rows, event and quantity writes
+            nothing.
 
         Raises
         ------
@@ -1093,7 +1097,7 @@ class Campaign(CampaignLog):
         UnknownId
             If there is no such row.
         ValueError
-            If one is neither labelled nor out, or the label of the event is not there.
+            If a row is neither labelled nor leased, or the event holds no label of the row.
 
         Examples
         --------
@@ -1116,21 +1120,21 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         pool : path or frame
-            As in `open_campaign`; of a campaign on files, more files.
+            As in `open_campaign`; more files if the candidates are in files.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         options : TableOptions or None
-            The sheet and the line of the header, where they are not found by themselves.
+            The sheet and the header line, if they are not detected.
 
         Returns
         -------
         int
-            How many were added.
+            Number of new candidates.
 
         Raises
         ------
         ValueError
-            If an id is there already, or a column is missing.
+            If an id exists already, or a column is missing.
 
         Examples
         --------
@@ -1164,26 +1168,26 @@ class Campaign(CampaignLog):
     def refine(self, n: int = 100, *, by: str | None = None) -> list[str]:
         """Add candidates near those that would be asked next, within the box of the campaign.
 
-        For a campaign on `weal.box`, or of `weal new --box`: the new rows keep to its bounds,
-        mixtures and constraints.
+        The campaign must have been created from `weal.box` or `weal new --box`. The new rows
+        satisfy its bounds, mixtures and constraints.
 
         Parameters
         ----------
         n : int
             How many.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
 
         Returns
         -------
         list of str
-            Ids of the candidates that were added.
+            Ids of the new candidates.
 
         Raises
         ------
         ValueError
-            If there are too few labels for a model; where the candidates came from a table without
-            a box, or next to no row near the promising ones satisfies the constraints.
+            If there are too few labels for a model, the candidates came from a table without a box,
+            or almost no new row satisfies the constraints.
 
         Examples
         --------
@@ -1220,50 +1224,50 @@ class Campaign(CampaignLog):
         callback: Callable[[Any, Hashable, float], object] | None = None,
         progress: bool | None = None,
     ) -> "Run":
-        """Ask, measure with `oracle`, and tell, up to n times; every label is in the store at once.
+        """Ask, measure with `oracle`, and tell, up to n times; every label is saved at once.
 
-        Ctrl-C, or an oracle that raises, loses no label. Rows that were asked and not measured are
-        given back. The run ends before the budget of the campaign is exceeded.
+        No label is lost if you press Ctrl-C or the oracle raises. Leases of rows without a label
+        are released. The run ends before it would exceed the budget of the campaign.
 
         Parameters
         ----------
         oracle : function
-            Gets the row of a candidate as a dict, and returns its label, or a dict of labels by
+            Gets the row of a candidate as a dict and returns its label, or a dict of labels by
             quantity.
         n : int
-            How many labels at the most.
+            Maximum number of labels.
         workers : int
-            How many rows are measured at the same time, each by a call of the oracle in a thread.
+            Number of rows that are measured at the same time, each in its own thread.
         timeout : float or None
-            Seconds within which the oracle gives a label; as in `ActiveLearner.run`.
+            Time limit of the oracle in seconds, as in `ActiveLearner.run`.
         by_id : bool
-            Whether the oracle gets ids in place of rows.
+            Whether the oracle gets ids instead of rows.
         on_failure : {"raise", "skip", "fail"}
-            What happens where the oracle raises, gives NaN or exceeds `timeout`: the run ends with
-            the error; the row is skipped, or told as failed, with the error as its note. Of a dict,
-            quantities that are NaN or None were not measured, and the others are told. A result
-            that cannot be read, such as a label of an unknown quantity, always ends the run.
+            What to do if the oracle raises, returns NaN or exceeds `timeout`: "raise" ends the run
+            with the error; "skip" skips the row and "fail" reports it as failed, with the error as
+            a note. In a dict of labels, NaN or None means that the quantity was not measured. An
+            invalid result, such as a label of an unknown quantity, always ends the run.
         until : Until, str or None
-            The run ends when this is met; if None, as the campaign's settings say.
+            Stopping condition; if None, that in the settings of the campaign.
         max_cost : float or None
-            The run ends for "cost" before a row whose cost no longer fits; if None, as far as the
-            budget of the campaign allows.
+            The run ends with the reason "cost" before it would exceed this; if None, the budget of
+            the campaign.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         callback : function or None
-            Called with campaign, id and label after every label.
+            Called as callback(campaign, id, label) after every label.
         progress : bool or None
-            Whether a bar is drawn on standard error; if None, where that is a terminal.
+            Whether to draw a progress bar on standard error; if None, only on a terminal.
 
         Returns
         -------
         Run
-            As of `ActiveLearner.run`.
+            As in `ActiveLearner.run`.
 
         Raises
         ------
         ValueError
-            If an argument is wrong, the oracle gives no label, or it cannot be sent to a
+            If an argument is invalid, the oracle returns no label, or it cannot be sent to a worker
             process.
 
         Examples
@@ -1283,16 +1287,16 @@ class Campaign(CampaignLog):
         return run_campaign(self, measures, n, who, until, max_cost, callback, progress)
 
     def widget(self) -> Any:
-        """The bench of the campaign in a notebook: ask for rows, type their labels, undo.
+        """A notebook widget for labelling: ask for rows, type their labels, undo.
 
-        It shows the rows of the person who opened the campaign. Labels typed there are in the store
-        at once, and labels told elsewhere appear there. Needs the extra: ``pip install
+        It shows the rows of the person who opened the campaign. Labels typed into the widget are
+        saved at once, and labels from elsewhere appear in it. Needs the extra: ``pip install
         'weal[widget]'``.
 
         Returns
         -------
         anywidget.AnyWidget
-            The same one each time; a notebook shows it where it is the value of a cell.
+            Always the same widget; a notebook displays it if it is the value of a cell.
 
         Raises
         ------
@@ -1312,16 +1316,16 @@ class Campaign(CampaignLog):
         return widget_of(self, lambda: CampaignBench(self))
 
     def add_words(self, quantity: str, *words: str, by: str | None = None) -> None:
-        """Add words to a quantity of classes or grades, such as a class never seen before.
+        """Add words to a quantity of classes or grades, such as a new class.
 
         Parameters
         ----------
         quantity : str
             Its name.
         *words : str
-            New classes; new grades come after, and above, those that there are.
+            New classes, or new grades, which rank above the existing ones.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
 
         Raises
         ------
@@ -1333,9 +1337,9 @@ class Campaign(CampaignLog):
 
     @property
     def title(self) -> str | None:
-        """The title that people read in place of the name; None: the name itself.
+        """The title to show instead of the name; None if the campaign has none.
 
-        `change(title="...")` changes it. The events are read where this object has read none yet.
+        `change(title="...")` changes it. The first access reads the events.
         """
         return (self._ledger if self._ledger.seq else self.read_ledger()).title
 
@@ -1344,19 +1348,19 @@ class Campaign(CampaignLog):
     ) -> "Campaign":
         """Copy the campaign within its store: candidates, settings and labels.
 
-        The copy gives the same predictions. Rows that are out, the title and whether the campaign
-        is archived are not copied. Labels keep who told them, and when.
+        The copy gives the same predictions. Leases, the title and the archived state are not
+        copied. Labels keep their authors and times.
 
         Parameters
         ----------
         name : str
-            Of the copy.
+            Name of the copy.
         labels : bool
             Whether labels, failures and skipped rows are copied.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         key : str or None
-            A name of your own for this call: a retry with the same key copies nothing again.
+            Idempotency key: a retry with the same key makes no second copy.
 
         Returns
         -------
@@ -1366,7 +1370,7 @@ class Campaign(CampaignLog):
         Raises
         ------
         CampaignExists
-            If there is a campaign of that name.
+            If a campaign of that name exists.
 
         Examples
         --------
@@ -1386,16 +1390,16 @@ class Campaign(CampaignLog):
         return Campaign(name, self.store, who, scheduler=self.scheduler, progress=self.progress)
 
     def archive(self, on: bool = True, *, by: str | None = None) -> None:
-        """Archive the campaign, or open it again; nothing is deleted.
+        """Archive the campaign, or restore it; nothing is deleted.
 
-        An archived campaign is left out of lists and asks for no rows. Labels can still be told.
+        An archived campaign is not listed and suggests no rows. Labels can still be added.
 
         Parameters
         ----------
         on : bool
-            Whether it is archived from now on.
+            True to archive, False to restore.
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
 
         Examples
         --------
@@ -1417,22 +1421,21 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         by : str or None
-            Who is at work; if None, who opened the campaign.
+            Author of the change; if None, the user who opened the campaign.
         key : str or None
-            A name of your own for this call: a retry with the same key and the same settings
-            writes nothing.
+            Idempotency key: a retry with the same key and the same settings writes nothing.
         **settings
             acquisition (a name, or a list of names), goal ("learn", or a list of two), subject_to
-            (["purity >= 95"]; [] for none), weights ({"purity": 2}), until ("error < 6", or
-            None), lease ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be
-            wrong), repeats (whether a measured row may be asked again), budget (what labels may
-            cost, or None), title (that people read in place of the name, or None).
+            (["purity >= 95"]; [] for none), weights ({"purity": 2}), until ("error < 6", or None),
+            lease ("3d"), warp (None, "auto" or "asinh"), outliers (whether labels may be wrong),
+            repeats (whether a measured row may be asked again), budget (maximum total cost of the
+            labels, or None), title (text to show instead of the name, or None).
 
         Raises
         ------
         ValueError
-            If a setting is unknown, wrong, or cannot change once the campaign has begun (seed,
-            n_start, cost).
+            If a setting is unknown, invalid, or fixed once the campaign exists (seed, n_start,
+            cost).
 
         Examples
         --------
@@ -1493,72 +1496,73 @@ def open_campaign(
     Parameters
     ----------
     name : str
-        Of the campaign.
+        Name of the campaign.
     store : str, path, Store or None
-        Where it is kept: sqlite:///weal.db, postgresql://user@host/database or memory: ; if None,
-        what WEAL_STORE says, else sqlite:///weal.db.
+        The store: sqlite:///weal.db, postgresql://user@host/database or memory: ; if None, the
+        value of WEAL_STORE, else sqlite:///weal.db.
     pool : path, frame or None
-        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame. A
-        pattern of Parquet files, a folder of them or a pool of `weal.open_pool` stays where it
-        is: the store keeps names, sizes and hashes of the files, not their rows.
+        Table of candidates: CSV, TSV, Parquet or Excel file; pandas, polars or pyarrow frame.
+        Parquet files (a pattern or a folder) and a pool of `weal.open_pool` stay in place: the
+        store keeps names, sizes and hashes of the files, not their rows.
     id_column : str or None
-        Column with the ids. If None, the index of a pandas frame, where it does not just count the
-        rows; else rows are numbered 1, 2, 3, ...
+        Column with the ids. If None, the index of a pandas frame unless it is a plain row number;
+        else rows are numbered 1, 2, 3, ...
     target : str, list of str, or None
-        What is measured; labels that a column of that name has already are taken. Several are
-        measured together: each row may have some of them, and get the others later.
+        The measured quantity, or several. Values in a column of that name are used as labels. A row
+        may have labels of some quantities and get the others later.
     features : list of str, or "auto"
-        Columns to learn from; "auto": all that can be.
+        Columns to use as inputs; "auto" uses every suitable column.
     types : dict of column to type, or None
-        What a column is, where we would guess wrong: {"made": "day-first"}. Of a target:
-        "number", "pass:ja,nein", "ordered:low,medium,high" or "classes:a,b,c".
+        Types of columns that would be guessed wrong: {"made": "day-first"}. Types of a target are
+        "number", "pass:ja,nein", "ordered:low,medium,high" and "classes:a,b,c".
     missing : dict of column to texts, or None
-        Further texts that stand for a missing cell, as {"pressure": ["<0.5"]}.
+        Additional texts that mark a missing value: {"pressure": ["<0.5"]}.
     also_inputs : list of str
-        Columns to learn from although they are filled only where the target is.
+        Columns to use as inputs although they have values only where the target has.
     same : dict of column to {spelling: level}, or None
         Other spellings of categories: {"solvent": {"Toluol": "toluol"}}.
     units : dict of column to unit, or None
-        The unit of a column of numbers; cells in other units are converted: {"volume": "mL"}.
+        The unit of a numeric column; cells in other units are converted: {"volume": "mL"}.
     decimal : "comma", "point", dict of column to one of these, or None
-        The decimal mark, where 1,234 could be either.
+        The decimal mark, if a number such as 1,234 is ambiguous.
     sheet : str or None
-        Sheet of a workbook; if None, the one with the named columns.
+        Sheet of a workbook; if None, the sheet with the named columns.
     header : int or None
-        Line of the column names; if None, it is found.
+        Line with the column names; if None, it is detected.
     ranges : dict of the target to (low, high), or None
-        Bounds of the labels, None for no bound; intervals stay inside, and labels outside are
-        doubted: {"yield": (0, 100)}. A percentage has these bounds without it.
+        Bounds of the labels, None for no bound: {"yield": (0, 100)}. Prediction intervals stay
+        inside the bounds, and a label outside gives a warning. Percentages have the bounds 0 and
+        100 by default.
     like : str, Campaign or None
-        An earlier campaign, by name if it is in the same store. Its targets are measured where
-        `target` names none, and its labels are a quantity of their own, whose predictions are an
-        input of the models where that helps.
+        An earlier campaign, by name if it is in the same store. Its targets are the default of
+        `target`. Its labels become a separate quantity, whose predictions are an input of the
+        models if that helps.
     by : str or None
-        Who is at work; if None, WEAL_WHO, else the name of the account.
+        Author of changes; if None, the value of WEAL_WHO, else the name of the user's account.
     copy : bool
-        Whether the store is to keep the rows of candidates in many files too.
+        Whether to copy the rows into the store even if the candidates are in many files.
     scheduler : str, distributed.Client or None
-        Who does passes over such files; see `weal.ActiveLearner`.
+        Where candidates in files are scored; see `weal.ActiveLearner`.
     progress : function or None
-        Called with what is being done, how many rows are done, and of how many.
+        Called as progress(task, rows done, rows in total).
     **settings
-        Of a new campaign: acquisition, lease ("7d"), goal ("learn"), until ("error < 6"), n_start,
-        seed, warp, outliers, cost (a column: what is gained by a label is divided by it), budget
-        (what all labels may cost, in units of that column; without one, their number).
+        Settings of a new campaign: acquisition, lease ("7d"), goal ("learn"), until ("error < 6"),
+        n_start, seed, warp, outliers, cost (a column; scores are divided by it), budget (the
+        maximum total cost, or the maximum number of labels if there is no cost).
 
     Returns
     -------
     Campaign
-        Open; close it, or use it in a ``with`` block.
+        The opened campaign; call `close`, or use it in a ``with`` block.
 
     Raises
     ------
     UnknownCampaign
-        If the store has none of that name, and no `pool` was given.
+        If the store has no campaign of that name, and no `pool` is given.
     ValueError
-        If the table, a column, a setting or the name of the store cannot be.
+        If the table, a column, a setting or the name of the store is invalid.
     WealError
-        If the store cannot be reached, or is of a newer weal.
+        If the store cannot be reached, or was written by a newer version of weal.
 
     Examples
     --------

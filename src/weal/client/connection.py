@@ -1,9 +1,9 @@
 """A connection to the API of a server: requests, retries, and errors by their codes.
 
-A request that failed on the way is sent again while `patience` lasts. That is safe: reads change
-nothing, and every write has an idempotency key, so a write that reached the server is not repeated.
-A problem of the server (RFC 9457) becomes the exception that a local campaign raises, found by its
-`code`. Nothing but the standard library is needed.
+A request that fails is sent again for up to `patience` seconds. That is safe: reads change nothing,
+and every write has an idempotency key, so a write that reached the server is not repeated. A
+problem of the server (RFC 9457) becomes the exception that a local campaign raises, found by its
+`code`. This module needs only the standard library.
 """
 
 import http.client
@@ -60,7 +60,7 @@ class Address:
         except ValueError:
             port = -1
         if parts.scheme not in ("http", "https") or not parts.hostname or port == -1:
-            raise ValueError(f"{url!r} is no address of a server; write http://HOST:PORT")
+            raise ValueError(f"{url!r} is not the address of a server; write http://HOST:PORT")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("the address has a token or a user in it; give the token as `token`")
         path, campaign = parts.path.removesuffix("/"), None
@@ -98,7 +98,7 @@ class Connection:
         return self._request("GET", path, query, None, {})
 
     def send(self, path: str, body: Mapping[str, object], method: str = "POST") -> Reply:
-        """Write JSON; without a `key` in it, the write gets one that no other has."""
+        """Send JSON; a random idempotency key is added if there is no `key`."""
         key = str(body.get("key") or uuid.uuid4())
         given = {name: one for name, one in body.items() if one is not None and name != "key"}
         try:
@@ -118,7 +118,7 @@ class Connection:
         return self._request("POST", path, {}, body, headers)
 
     def lines(self, path: str, **query: object) -> Iterator[Json]:
-        """The lines of streamed NDJSON, each as soon as it comes; on a connection of its own."""
+        """The lines of streamed NDJSON, each as soon as it arrives, on a separate connection."""
         connection = self.address.open(self.timeout)
         try:
             connection.request(
@@ -242,7 +242,7 @@ def _checked(reply: Reply) -> Reply:
 
 
 def error_of(reply: Reply) -> Exception:
-    """The exception for a problem of the server: that of its code, with its sentence."""
+    """The exception for a problem of the server: the class of its code, with its message."""
     try:
         problem = reply.json()
     except ValueError:

@@ -1,8 +1,8 @@
 """`Remote`: a campaign on a server, with the methods of `Campaign`.
 
 Every call is a request to the JSON API (`weal serve`), so that a program on another machine needs
-neither the store nor numpy. Answers that are objects in Python are the dicts of `--json` here, with
-the same fields.
+neither the store nor numpy. Where `Campaign` returns objects, `Remote` returns the dicts of
+`--json`, with the same fields.
 """
 
 import os
@@ -23,7 +23,7 @@ JsonObject = dict[str, Any]
 
 
 class Remote:
-    """A campaign on a server.
+    """A campaign on a server (`weal serve`), with the methods of `Campaign`.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ class Remote:
         A token (``weal token add robot-1 --may ask,tell``); if None, the environment variable
         WEAL_TOKEN.
     campaign : str or None
-        Name of the campaign; if None, that of the address, or the only one that the token shows.
+        Name of the campaign; if None, the one in the URL, or the only one that the token can read.
     by : str or None
-        Who is at work, kept with labels, where the token has no name of its own.
+        Author of labels, if the token has no name.
     timeout : float
-        Seconds that an answer may take.
+        Time limit of a request in seconds.
     patience : float
-        Seconds for which a request is sent again while the server gives no answer. Writes carry
-        a key, so a label is saved once however often it is sent.
+        Seconds for which a request is repeated if the server does not answer. Writes carry an
+        idempotency key, so a label is saved only once.
 
     Examples
     --------
-    A loop on another machine than the store:
+    A loop on another machine:
 
     >>> import weal
     >>> robot = weal.Remote("http://lab:8080", "wt_...", campaign="alloys")  # doctest: +SKIP
@@ -96,12 +96,12 @@ class Remote:
     # The server
 
     def campaigns(self) -> list[JsonObject]:
-        """The campaigns that the token shows.
+        """The campaigns that the token can read.
 
         Returns
         -------
         list of dict
-            As of ``weal list --json``.
+            As in ``weal list --json``.
         """
         found: list[JsonObject] = []
         while True:
@@ -130,7 +130,7 @@ class Remote:
 
     @property
     def name(self) -> str:
-        """The name of the campaign; the first call asks the server where none was given."""
+        """The name of the campaign; if none was given, the first call asks the server."""
         if self._name is None:
             names = [str(one["name"]) for one in self.campaigns()]
             if len(names) != 1:
@@ -145,7 +145,7 @@ class Remote:
         Returns
         -------
         dict
-            As of ``weal new --json``.
+            As in ``weal new --json``.
         """
         return self._read("")
 
@@ -161,14 +161,14 @@ class Remote:
         Parameters
         ----------
         n : int or None
-            How many; if None, one, and its id is returned by itself.
+            Size of the batch; if None, a single id is returned instead of a list.
         **how
             lease, check, repeats, key, same, at_most, where, instead_of, rows, by.
 
         Returns
         -------
         str, or list of str
-            One id without `n`; a list of n ids with it.
+            One id if `n` is None, otherwise a list of n ids.
         """
         found = self._write("ask", {"n": n or 1, "only_ids": True, **how})
         ids = [str(one) for one in found["ids"]]
@@ -187,22 +187,22 @@ class Remote:
         Returns
         -------
         list of dict
-            As of ``weal ask --json``.
+            As in ``weal ask --json``.
         """
         return cast(list[JsonObject], self._send("ask", {"n": n, **how}).json())
 
     def asked(self, by: str | None = None) -> list[JsonObject]:
-        """The rows that are out.
+        """The leased rows.
 
         Parameters
         ----------
         by : str or None
-            Only those of this person; if None, of all.
+            Only rows leased to this person; if None, all.
 
         Returns
         -------
         list of dict
-            As of ``weal ask --again --json``.
+            As in ``weal ask --again --json``.
         """
         return cast(list[JsonObject], self._get("asked", by=by).json())
 
@@ -251,7 +251,7 @@ class Remote:
         Returns
         -------
         dict
-            As of ``weal tell --file --json``.
+            As in ``weal tell --file --json``.
         """
         place = Path(path)
         content, options = place.read_bytes(), self._given(how)
@@ -259,16 +259,16 @@ class Remote:
         return cast(JsonObject, reply.json())
 
     def fail(self, ids: Any, *, note: str | None = None, accident: bool = False, **how: Any) -> int:
-        """Tell that the runs of rows failed: nothing could be measured.
+        """Report that the runs of rows failed and nothing could be measured.
 
         Parameters
         ----------
         ids : id, or list of ids
             Which rows.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         accident : bool
-            Whether the reason says nothing about the row, so that nothing is learnt from it.
+            Whether the reason has nothing to do with the row; the model then ignores the failure.
         **how
             replace, key, by.
 
@@ -284,14 +284,14 @@ class Remote:
         return last
 
     def skip(self, ids: Any, *, note: str | None = None, **how: Any) -> None:
-        """Leave rows out, until `unskip` or a label.
+        """Skip rows until `unskip`, or until they get a label.
 
         Parameters
         ----------
         ids : id, or list of ids
             Which rows.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         **how
             key, by.
         """
@@ -305,7 +305,7 @@ class Remote:
         ids : id, or list of ids
             Which rows.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         **how
             key, by.
         """
@@ -319,28 +319,28 @@ class Remote:
         ids : id, or list of ids
             Which rows.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         **how
             event, quantity, key, by.
         """
         self._send("withdraw", {"ids": _listed(ids), "note": note, **how})
 
     def release(self, ids: Any, *, note: str | None = None, **how: Any) -> list[str]:
-        """Give leased rows back; labels stay.
+        """Release the leases of rows; labels stay.
 
         Parameters
         ----------
         ids : id, or list of ids
             Which rows.
         note : str or None
-            Kept with it.
+            A note, stored with the event.
         **how
             key, by.
 
         Returns
         -------
         list of str
-            The rows that were out.
+            The rows that were leased.
         """
         found = self._write("release", {"ids": _listed(ids), "note": note, **how})
         return [str(one) for one in found["released"]]
@@ -353,19 +353,20 @@ class Remote:
         Parameters
         ----------
         oracle : function
-            Gets the inputs of a row as a dict, and returns its label, or labels by quantity.
+            Gets the inputs of a row as a dict and returns its label, or a dict of labels by
+            quantity.
         n : int
-            How many labels at the most.
+            Maximum number of labels.
         on_failure : {"raise", "skip", "fail"}
-            What happens where the oracle raises: the row is given back and the error is raised; the
-            row is skipped, or told as failed, with the error as its note.
+            What to do if the oracle raises: "raise" releases the row and raises the error; "skip"
+            skips the row and "fail" reports it as failed, with the error as a note.
         **how
             Options of `ask`.
 
         Returns
         -------
         int
-            How many labels were told; fewer than n when no row is left.
+            Number of labels; fewer than n if no row is left.
         """
         if on_failure not in ("raise", "skip", "fail"):
             raise ValueError(f"on_failure is {on_failure!r}; it must be 'raise', 'skip' or 'fail'")
@@ -381,7 +382,7 @@ class Remote:
     def _measure(
         self, oracle: Callable[[JsonObject], Any], row: JsonObject, on_failure: str
     ) -> int:
-        """Measure a row and tell its label; 0 where the oracle failed."""
+        """Measure a row and tell its label; 0 if the oracle failed."""
         try:
             label = oracle(row["row"])
         except BaseException as error:
@@ -397,7 +398,7 @@ class Remote:
     # Reports
 
     def status(self, **how: Any) -> JsonObject:
-        """Progress, errors to expect, and whether to continue.
+        """Progress, expected errors, and whether to continue.
 
         Parameters
         ----------
@@ -407,7 +408,7 @@ class Remote:
         Returns
         -------
         dict
-            As of ``weal status --json``.
+            As in ``weal status --json``.
         """
         return self._read("status", **how)
 
@@ -424,12 +425,12 @@ class Remote:
         Returns
         -------
         dict
-            As of ``weal best --json``.
+            As in ``weal best --json``.
         """
         return self._read("best", n=n, **how)
 
     def card(self, id: Any) -> JsonObject:
-        """One row: inputs, labels, who has it, prediction, and why it was asked.
+        """One row: inputs, labels, lease, prediction, and why it was asked.
 
         Parameters
         ----------
@@ -439,7 +440,7 @@ class Remote:
         Returns
         -------
         dict
-            As of ``weal show --json``.
+            As in ``weal show --json``.
         """
         return self._read("row", id=str(id))
 
@@ -449,12 +450,12 @@ class Remote:
         Returns
         -------
         dict
-            As of ``weal settings --json``.
+            As in ``weal settings --json``.
         """
         return self._read("settings")
 
     def change(self, **settings: Any) -> JsonObject:
-        """Change settings; needs a token that may manage.
+        """Change settings; needs a token with the permission `manage`.
 
         Parameters
         ----------
@@ -475,12 +476,12 @@ class Remote:
         Parameters
         ----------
         since : int
-            Number of the last event that is known.
+            Number of the last known event.
 
         Returns
         -------
         list of dict
-            As of ``weal log --json``.
+            As in ``weal log --json``.
         """
         found: list[JsonObject] = []
         while True:
@@ -491,12 +492,12 @@ class Remote:
             since = int(page[-1]["seq"])
 
     def follow(self, since: int | None = None) -> Iterator[JsonObject]:
-        """Events as they come, without end.
+        """Wait for new events and yield each as it arrives, without end.
 
         Parameters
         ----------
         since : int or None
-            Number of the last event that is known; if None, from now on.
+            Number of the last known event; if None, from now on.
 
         Returns
         -------
@@ -527,13 +528,13 @@ class Remote:
         Returns
         -------
         dict
-            As of ``weal predict --json``.
+            As in ``weal predict --json``.
         """
         given = {"rows": _plain(rows), **how}
         return cast(JsonObject, self.connection.send(self._path("predictions"), given).json())
 
     def predictions(self, **how: Any) -> Iterator[JsonObject]:
-        """Predictions of all candidates, one by one as they are computed.
+        """Predictions of all candidates, yielded one by one as they are computed.
 
         Parameters
         ----------
@@ -559,7 +560,7 @@ class Remote:
         Returns
         -------
         pandas.DataFrame
-            As of `Campaign.to_frame`.
+            As in `Campaign.to_frame`.
         """
         import io
 
@@ -609,7 +610,7 @@ def _value(label: Any) -> JsonObject:
 
 
 def _plain(value: Any) -> Json:
-    """A value as JSON has it; numbers of numpy become those of Python."""
+    """A value for JSON; numbers of numpy become those of Python."""
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

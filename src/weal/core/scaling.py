@@ -6,9 +6,10 @@ A density of y is one of y_scaled divided by y_sd. A column that does not vary h
 it is centred and left in its own unit, so that it adds nothing to any distance. Labels that do
 not vary are measured against their own size, which a change of units leaves alone.
 
-A column with heavy tails (one value at 1243 among threes) would be squeezed to a point by its sd.
-Where the fourth moment says so it is warped first, x -> asinh((x - median) / spread), spread the
-interquartile range over that of a normal: nearly the identity in the middle, a log in the tails.
+A column with heavy tails (one value at 1243 among threes) would be squeezed to a point by its sd. A
+column with a large fourth moment is warped first, x -> asinh((x - median) / spread), where spread
+is the interquartile range divided by that of a standard normal: nearly the identity in the middle,
+a logarithm in the tails.
 """
 
 from collections.abc import Callable
@@ -31,8 +32,8 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 class Scaling:
     """Locations and scales of inputs and label, in the user's units.
 
-    Given to `EnsembleGPRegressor`, it stays as it is; else it is taken from the data of the first
-    fit.
+    A scaling given to `EnsembleGPRegressor` stays fixed; otherwise it is computed from the data of
+    the first fit.
 
     Parameters
     ----------
@@ -45,17 +46,17 @@ class Scaling:
     y_sd : float
         Scale of the labels, above 0.
     x_median : array (d,) or None
-        Of inputs with heavy tails, which are warped by asinh before they are scaled; if None, none
-        is.
+        Medians of inputs with heavy tails, which are warped by asinh before they are scaled; if
+        None, no input is warped.
     x_spread : array (d,) or None
-        Their spread, 0 for inputs without a warp.
+        Spreads of these inputs; 0 for inputs that are not warped.
     widths : array (G,) of int, or None
-        Number of columns of each input, in order: 1 for a number, and for a category, coded as a
-        column of 0 and 1 for each level, the number of its levels. Columns of categories have mean
-        0 and scale 1. If None, every column is an input.
+        Number of columns of each input, in order: 1 for a number, and the number of levels for a
+        one-hot encoded category, whose columns have mean 0 and scale 1. If None, every column is an
+        input.
     source : function or None
-        Further inputs (N, s), already scaled, of inputs X (N, d) in the user's units: what another
-        model predicts there. `inputs` appends them; if None, there are none.
+        Function that maps inputs X (N, d) in the user's units to additional scaled inputs (N, s):
+        the predictions of another model. `inputs` appends them; if None, there are none.
 
     Examples
     --------
@@ -88,7 +89,7 @@ class Scaling:
         Returns
         -------
         array (N, d + s), or (d + s,)
-            Scaled, and the further inputs of the source.
+            Scaled inputs, with the additional inputs of the source.
         """
         with np.errstate(over="ignore"):
             own = (_compress_tails(X, self.x_median, self.x_spread) - self.x_mean) / self.x_sd

@@ -71,7 +71,7 @@ class Dataset:
         return (*(() if self.id_column is None else (self.id_column,)), *self.columns)
 
     def check(self) -> None:
-        """ChangedShard where a file has changed."""
+        """Raise ChangedShard if a file has changed."""
         for file in self.files:
             file.check()
             file.check_stamp()
@@ -110,7 +110,7 @@ class Dataset:
         return found.hexdigest()
 
     def with_more(self, other: "Dataset") -> "Dataset":
-        """The pool with the shards of another below; ValueError where they do not fit."""
+        """The pool with the shards of another appended; ValueError if the columns differ."""
         same = (self.columns, self.kinds, self.id_column) == (
             other.columns, other.kinds, other.id_column,
         )  # fmt: skip
@@ -149,25 +149,25 @@ def open_pool(
     plan: bool = False,
     drop: Sequence[str] = (),
 ) -> Dataset:
-    """A pool of any size, opened and not read; `ActiveLearner` takes it.
+    """Open a pool of candidates of any size without reading its rows, for `ActiveLearner`.
 
     Parameters
     ----------
     source : str, path, list of them, array or frame
         Parquet files (a pattern such as ``"candidates/*.parquet"``, or a list), a folder of them, a
-        CSV file (made into Parquet once, in a folder beside it), or rows in memory. A pool that
-        was opened before is returned as it is.
+        CSV file (converted to Parquet once, in a folder beside it), or rows in memory. An opened
+        pool is returned unchanged.
     id_column : str or None
         Column of the ids; if None, candidates are numbered 0, 1, 2, ...
     columns : list of str or None
-        Columns to learn from; if None, all but that of the ids and those in `drop`.
+        Columns to use as inputs; if None, all but the id column and those in `drop`.
     ids : list or None
         Ids of the rows of an array.
     plan : bool
-        Whether to read columns by a plan (gaps, categories, dates) even if they look like plain
-        numbers. A column that is not of numbers is always read so.
+        Whether to encode columns by a plan (missing values, categories, dates) even if they look
+        like plain numbers. A column that is not numeric is always encoded by a plan.
     drop : list of str
-        Columns to leave out, where they are there.
+        Columns to leave out, if they exist.
 
     Returns
     -------
@@ -177,9 +177,9 @@ def open_pool(
     Raises
     ------
     ValueError
-        If no file is found, the pool is empty, or a column that is named is not there.
+        If no file is found, the pool is empty, or a named column is missing.
     UnreadableFile
-        If a file is no Parquet, or its columns are not those of the first.
+        If a file is not a Parquet file, or its columns differ from those of the first.
 
     Examples
     --------
@@ -203,7 +203,7 @@ def open_pool(
     used = [*([] if id_column is None else [id_column]), *names]
     parts = parts_of([hashed_if_new(file, used) for file, _ in looked], id_column)
     if not parts:
-        raise ValueError(f"the pool is empty: {len(paths)} files, and not one row")
+        raise ValueError(f"the pool is empty: {len(paths)} files without any rows")
     numbers = all(map(holds_numbers, kinds))
     return Dataset(parts, names, id_column, tuple(map(str, kinds)), numbers, plan)
 
@@ -290,7 +290,7 @@ def _in_memory(
     if given is not None and len(given) != len(X):
         raise ValueError(f"got {len(given)} ids for {len(X)} candidates; it needs one for each")
     if not X.size:
-        raise ValueError("the pool is empty; it needs one candidate at the least")
+        raise ValueError("the pool is empty; it needs at least one candidate")
     if not np.isfinite(X).all():
         bad = int((~np.isfinite(X)).any(axis=1).sum())
         raise ValueError(f"{bad} candidates have NaN or infinite inputs")
@@ -363,8 +363,9 @@ def dataset_from_json(given: DatasetBody) -> Dataset:
     """The pool that `dataset_to_json` encoded."""
     if given.get("version") != DESCRIPTION_VERSION:
         raise ValueError(
-            f"the pool was written down by another weal (version {given.get('version')!r} of its "
-            f"description, not {DESCRIPTION_VERSION}); use that one, or a newer"
+            f"the pool was saved by another version of weal (version {given.get('version')!r} of "
+            "its "
+            f"description, not {DESCRIPTION_VERSION}); use that version or a newer one"
         )
     files = [
         ParquetFile(
@@ -382,7 +383,7 @@ def dataset_from_json(given: DatasetBody) -> Dataset:
 
 
 def encoder_to_json(encoder: InputEncoder) -> PlanBody | None:
-    """The plan by which columns become inputs; None: numbers are used as they are."""
+    """The plan that encodes columns as inputs, or None if the numbers are used unchanged."""
     return encoder.plan.to_json() if isinstance(encoder, PlanEncoder) else None
 
 

@@ -61,9 +61,9 @@ def box(
 ) -> "pandas.DataFrame":
     """A table of candidates that fill a box of inputs evenly.
 
-    For inputs that can be chosen freely, as with a simulator. Numbers are a scrambled Sobol
-    sequence, which is more even than random points; values of a list come equally often. The same
-    seed gives the same rows.
+    Use it if inputs can be chosen freely, as with a simulator. Numbers follow a scrambled Sobol
+    sequence, which covers the box more evenly than random points; values of a list occur equally
+    often. The same seed gives the same rows.
 
     Parameters
     ----------
@@ -73,24 +73,24 @@ def box(
     n : int
         Number of candidates.
     constraint : str, list of str, function or None
-        Conditions such as "x1 + x2 <= 1", which `learner.refine` keeps to as well; or a function
-        that takes a row as a dict and returns whether it can be tried.
+        Conditions such as "x1 + x2 <= 1", which `learner.refine` satisfies too; or a function that
+        takes a row as a dict and returns whether it is allowed.
     mixture : dict, or list of dicts
         Inputs with a fixed sum: {"parts": ["water", "oil", "salt"], "sum": 1, "at_most": 2}.
-        Parts that are no inputs lie between 0 and the sum.
+        Parts that are not in `inputs` lie between 0 and the sum.
     seed : int
         Seed of the sequence.
 
     Returns
     -------
     pandas.DataFrame
-        n rows, a column for each input.
+        n rows, one column for each input.
 
     Raises
     ------
     ValueError
-        If an input has another form, there are fewer than n different rows, or almost no row
-        satisfies the constraint.
+        If an input is invalid, there are fewer than n different rows, or almost no row satisfies
+        the constraint.
 
     Examples
     --------
@@ -146,7 +146,8 @@ def read_box(path: str | os.PathLike[str]) -> DesignSpace:
         raise ValueError(f"{file} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(
-            f"{file} is no TOML: {error}. Write an input as temp = [20, 200] below [inputs], and "
+            f"{file} is not a TOML file: {error}. Write an input as temp = [20, 200] below "
+            "[inputs], and "
             "text in quotes"
         ) from None
     try:
@@ -189,11 +190,11 @@ def space_to_json(space: DesignSpace) -> dict[str, object]:
 
 
 def _refuse_hidden(inputs: Mapping[str, object]) -> None:
-    """Refuse keys of the box that stand below [inputs], where they would be inputs."""
+    """Raise ValueError for keys of the box below [inputs], where they would be inputs."""
     for key in ("constraints", "constraint", "mixture", "mixtures"):
         if key in inputs:
             raise ValueError(
-                f"{key} stands below [inputs], where it would be an input; write it above [inputs]"
+                f"{key} is below [inputs], where it would be an input; write it above [inputs]"
             )
 
 

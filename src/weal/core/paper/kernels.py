@@ -18,8 +18,8 @@ spectral density. Every family above is a mixture of RBFs over their scale, so i
 with ONE h for the whole vector: the coordinates of zeta are uncorrelated but not independent,
 and one h per coordinate would give the product of one-dimensional kernels instead.
 
-One more correlation is no function of r2 and has no such frequencies: `anova_kernel`
-(`weal.core.extensions.anova_kernel`), for exact experts alone.
+One more correlation is not a function of r2 and has no such frequencies: `anova_kernel`
+(`weal.core.extensions.anova_kernel`), which only exact experts can use.
 
 Orthogonal draws replace the directions n / |n| of d frequencies at a time by the columns of a
 random rotation and keep the lengths: the same expectation, less variance.
@@ -136,7 +136,7 @@ def register_family(
 
 
 def register_stationary(name: str, family: Family) -> None:
-    """Make kernels of that family known by name; modules beyond the paper add theirs."""
+    """Register a family of stationary kernels; modules beyond the paper register theirs."""
     FAMILIES[name] = family
 
 
@@ -147,24 +147,25 @@ class Kernel:
     Parameters
     ----------
     family : {"rbf", "matern12", "matern32", "matern52", "rq", "trend", "anova"}
-        Which function of the distance; "trend" is a linear trend and deviations from it, "anova" a
-        sum of effects of single inputs and of some together, for exact experts.
+        The covariance function. "trend" is a linear trend with deviations from it, and "anova" a
+        sum of main effects and interactions; both need exact experts.
     length_scale : float, or tuple of d floats
-        How far "near" reaches, in units of the scaled inputs, where every input has sd 1.
+        Lengthscale, one or one for each input, in units of the scaled inputs (sd 1).
     alpha : float
-        That of rq, the strength of the interactions of anova, and that of the linear trend.
+        Shape parameter of rq; for anova the strength of the interactions, for trend that of the
+        linear trend.
     offset : float
-        The variance, in units of the magnitude, of an unknown constant added to the function:
-        labels then need no centring, however few there are.
+        Prior variance, in units of the magnitude, of a constant added to the function, so that
+        labels need not be centred.
     widths : tuple of int
-        The number of columns of each input: 1 for a number, and for a category, whose columns are
-        0 and 1, the number of its levels. There is one lengthscale for each input then. Empty:
-        every column is an input.
+        The number of columns of each input: 1 for a number, and the number of levels for a one-hot
+        encoded category. There is then one lengthscale for each input. If empty, every column is an
+        input.
 
     Raises
     ------
     ValueError
-        If the family is unknown, or a number is out of its range.
+        If the family is unknown, or a number is out of range.
 
     Examples
     --------
