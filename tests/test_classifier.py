@@ -132,7 +132,7 @@ def test_numbers_that_are_no_classes_and_text_inputs_are_refused():
     with pytest.raises(ValueError, match="continuous"):
         EnsembleGPClassifier().fit(X[:5], np.linspace(0.0, 1.0, 5))
     frame = pd.DataFrame({"solvent": ["THF", "DMF"]})
-    with pytest.raises(ValueError, match=r"EnsembleGPClassifier takes numbers.*FeatureEncoder"):
+    with pytest.raises(ValueError, match=r"EnsembleGPClassifier needs numbers.*ActiveLearner"):
         EnsembleGPClassifier().fit(frame, [0, 1])
 
 

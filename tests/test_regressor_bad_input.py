@@ -153,7 +153,7 @@ def test_the_wrong_number_of_columns_is_refused_everywhere():
 def test_prediction_refuses_bad_inputs():
     model = regressor().fit(X, y)
     for bad in (with_entry(X, np.nan), X[:0], X[0], X + 1j, [["a", "b", "c"]]):
-        with pytest.raises(ValueError, match=r"NaN|0 sample|Expected 2D|Complex|takes numbers"):
+        with pytest.raises(ValueError, match=r"NaN|0 sample|Expected 2D|Complex|needs numbers"):
             model.predict(bad)
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[12, 3\]"):
         model.log_predictive_density(X, y[:3])

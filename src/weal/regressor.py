@@ -688,7 +688,7 @@ class EnsembleGPRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def magnitude_(self) -> Array:  # (M,)
-        """Magnitude of each expert, in units of the scaled labels (posterior mean if integrated)."""
+        """Magnitude of each expert, for scaled labels; the posterior mean if integrated."""
         return self.model_.magnitude_
 
     @property

@@ -211,7 +211,7 @@ def test_the_command(tmp_path, monkeypatch, table):
     for words, said in [
         (["--at-most", "solvent"], "--at-most solvent=4"),
         (["--where", "solvent is TFH"], "did you mean THF"),
-        (["--check", "2", "--same", "temp"], "in a command of their own"),
+        (["--check", "2", "--same", "temp"], "use it in a separate command"),
         (["--again", "--same", "temp"], "--again shows"),
         (["--instead-of", "p07"], "not out"),
     ]:

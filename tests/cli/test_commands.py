@@ -224,7 +224,7 @@ def test_settings_are_shown_and_changed(bare):
     found = json.loads(typed("settings", "bare", "--json").out)
     assert found["acquisition"] == ["ivr", "qbc"]
     assert (found["goal"]["text"], found["until"]["text"]) == ("learn", "error < 5")
-    assert "--goal 5 is an error at which to stop: write --until 'error < 5'" in done.err
+    assert "--goal 5 is a stopping condition: write --until 'error < 5'" in done.err
     assert typed("settings", "bare", "--lease", "soon").code == 2
     assert typed("settings", "bare", "--acquisition", "crystal-ball").code == 2
 

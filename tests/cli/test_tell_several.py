@@ -93,7 +93,7 @@ def test_a_failure_an_accident_and_a_label_in_the_end():
         assert one.read_ledger().failures.labels["R-1"][0].note == "stirrer stopped; again"
     assert "told as failed before" in typed("tell", "salts", "R-1", "failed").err
     done = typed("tell", "salts", "R-1", "failed", "--accident")
-    assert "nothing is learnt from it" in done.err
+    assert "the model ignores it" in done.err
     assert labels() == {}
     assert typed("tell", "salts", "R-2", "yield=failed").code == 0
     assert labels() == {"worked": {"R-2": 0.0}}

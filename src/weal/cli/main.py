@@ -6,8 +6,8 @@
     exit code  0 success, 1 failure, 2 wrong usage or input, 3 no candidate left, 130 Ctrl-C,
                141 stdout is closed (as for programs that SIGPIPE ends)
 
-A command is imported when it is needed, and imports slow packages where it uses them: `weal --help`
-takes no longer than Python and click take to start.
+Commands are imported on demand, and import slow packages only where they use them, so that `weal
+--help` starts as fast as Python and click.
 """
 
 import io
@@ -56,10 +56,10 @@ _INSTEAD = {  # of commands that people expect
     "delete": "`weal archive NAME` takes a campaign out of lists; nothing is deleted",
     "remove": "`weal archive NAME` takes a campaign out of lists; nothing is deleted",
     "rm": "`weal archive NAME` takes a campaign out of lists; nothing is deleted",
-    "undo": "`weal withdraw NAME ID` takes back a label, `weal skip NAME ID --undo` a skip, and "
-    "`weal tell NAME ID VALUE --replace` corrects a label",
-    "rename": "the name of a campaign is part of its log and stays; `weal settings NAME --title "
-    "TEXT` changes the title that is shown",
+    "undo": "`weal withdraw NAME ID` withdraws a label, `weal skip NAME ID --undo` undoes a skip, "
+    "and `weal tell NAME ID VALUE --replace` corrects a label",
+    "rename": "the name of a campaign cannot change, because it is part of its log; "
+    "`weal settings NAME --title TEXT` changes the displayed title",
     "import": "`weal tell NAME --file FILE` reads labels, `weal add NAME FILE` candidates",
     "suggest": "`weal ask NAME` suggests rows",
     "create": "`weal new NAME --pool FILE` creates a campaign",
@@ -118,7 +118,7 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="weal %(version)s")
 def weal() -> None:
-    """Active learning for expensive measurements: which row to measure next, and why."""
+    """Active learning for expensive measurements: suggests which row to measure next, and why."""
 
 
 def main(args: Sequence[str] | None = None) -> None:

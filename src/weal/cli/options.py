@@ -26,7 +26,7 @@ FILE = click.Path(path_type=Path)
 
 
 class Settings(TypedDict, total=False):
-    """Settings of a campaign as options give them; None if they were not given."""
+    """Settings of a campaign from the options of a command; None if an option was not given."""
 
     title: str | None
     lease: str | None
@@ -76,7 +76,9 @@ def with_parameters(
 
 
 def campaign_names(context: click.Context, _: click.Parameter, prefix: str) -> list[str]:
-    """Names for the shell to complete; none of a PostgreSQL server, which may be slow."""
+    """Campaign names for shell completion; a PostgreSQL server, which may be slow, is not
+    queried.
+    """
     from weal.errors import WealError
     from weal.store.urls import read_name
 
@@ -132,7 +134,7 @@ note = click.option("--note", metavar="TEXT", help="A note to store with it.")
 title = click.option(
     "--title",
     metavar="TEXT",
-    help='Title that people read in place of the name; "" removes it.',
+    help='Title to show instead of the name; "" removes it.',
 )
 lease = click.option("--lease", metavar="TIME", help="How long rows stay reserved: 12h, 3d, 2w.")
 acquisition = click.option(
@@ -141,8 +143,8 @@ acquisition = click.option(
 budget = click.option(
     "--budget",
     metavar="NUMBER",
-    help="What labels may cost in all, in units of the cost column, else their number; none: no "
-    "limit.",
+    help="Maximum total cost of the labels, or their maximum number without a cost column; none "
+    "removes the limit.",
 )
 outliers = click.option(
     "--outliers/--no-outliers",
@@ -152,17 +154,17 @@ outliers = click.option(
 repeats = click.option(
     "--repeats/--no-repeats",
     default=None,
-    help="Whether a measured row may be asked again, where the goal gains by it [default: yes].",
+    help="Whether a measured row may be suggested again if that helps the goal [default: yes].",
 )
 warp = click.option(
     "--warp",
     type=click.Choice(["off", "auto", "asinh"]),
-    help="Transform skewed labels: always (asinh), where it helps (auto), never (off).",
+    help="Transform skewed labels: always (asinh), if it helps (auto), never (off).",
 )
 model_version = click.option(
     "--model-version",
     type=click.Choice(["0.2", "0.3"]),
-    help="Select models as this version of weal does [default: 0.3; a store of 0.2 keeps 0.2].",
+    help="Version of weal whose model selection to use [default: 0.3; a store of 0.2 keeps 0.2].",
 )
 
 
@@ -210,7 +212,7 @@ _column_options = (
         "--also-input",
         multiple=True,
         metavar="COLUMN",
-        help="An input although it is filled only where the target is.",
+        help="Use this column as an input although it has values only where the target has.",
     ),
     click.option(
         "--same",
@@ -228,13 +230,13 @@ _column_options = (
         "--decimal",
         multiple=True,
         metavar="[COLUMN=]MARK",
-        help="comma or point, where 1,234 could be either.",
+        help="Decimal mark, comma or point, if a number such as 1,234 is ambiguous.",
     ),
     click.option(
         "--missing",
         multiple=True,
         metavar="COLUMN=TEXT",
-        help="A further text for a missing value, as in 'Druck=<0,5'.",
+        help="Another text that marks a missing value, as in 'Druck=<0,5'.",
     ),
 )
 TABLE_OPTIONS = (*_column_options, sheet, header)
@@ -248,7 +250,7 @@ def with_table_options(function: Function) -> Function:
 
 
 class TableWords(TypedDict, total=False):
-    """The options of a table as they are typed."""
+    """The options of a table as typed."""
 
     type: tuple[str, ...]
     range: tuple[str, ...]
@@ -290,21 +292,20 @@ goal = click.option(
     metavar="GOAL",
     multiple=True,
     callback=_one_or_several,
-    help="What the labels are for: learn [default], maximise, minimise, 'best 10', 'above 7.5', "
-    "'below 3', 'between 40 and 60'; of several results 'maximise yield', and twice for two "
-    "objectives.",
+    help="Goal: learn [default], maximise, minimise, 'best 10', 'above 7.5', 'below 3', 'between "
+    "40 and 60'; with several quantities 'maximise yield'. Give it twice for two objectives.",
 )
 subject_to = click.option(
     "--subject-to",
     metavar="CONDITION",
     multiple=True,
-    help="What rows must meet: 'purity >= 95', 'crystallised is yes'; none removes all.",
+    help="Constraint on the rows: 'purity >= 95', 'crystallised is yes'; none removes all.",
 )
 weight = click.option(
     "--weight",
     metavar="RESULT=NUMBER",
     multiple=True,
-    help="Weight of a result that is learnt: purity=2 [default: 1]; none removes all.",
+    help="Weight of a quantity for the goal learn: purity=2 [default: 1]; none removes all.",
 )
 until = click.option(
     "--until",
@@ -366,7 +367,7 @@ def given_settings(**options: Unpack[Settings]) -> dict[str, Any]:
 
 
 def _goal_parts(subject_to: tuple[str, ...], weight: tuple[str, ...]) -> dict[str, object]:
-    """Constraints and weights as settings; "none" alone removes those that there are."""
+    """Constraints and weights as settings; "none" alone removes the existing ones."""
     from weal.goals.grammar import read_weight
 
     found: dict[str, object] = {}
@@ -380,7 +381,7 @@ def _goal_parts(subject_to: tuple[str, ...], weight: tuple[str, ...]) -> dict[st
 def given_goal(
     campaign: "Campaign", goal: str | list[str] | None, subject_to: tuple[str, ...]
 ) -> "Goal | str | None":
-    """The goal of a command that changes no setting; None: that of the settings.
+    """The goal of a command that changes no setting; None for the goal in the settings.
 
     Constraints without a goal replace those of the settings.
     """
@@ -390,14 +391,14 @@ def given_goal(
 
 
 def note_error_goal(goal: str | list[str] | None) -> None:
-    """Print a note: a number in place of a goal is a stop condition (--until)."""
+    """Print a note that a number instead of a goal is a stopping condition (--until)."""
     from weal.goals.grammar import goal_and_until
 
     if goal is None or isinstance(goal, list):
         return
     found, until = goal_and_until(goal, None)
     if found is not None and until is not None:
-        say(f"--goal {goal} is an error at which to stop: write --until '{until.text}'")
+        say(f"--goal {goal} is a stopping condition: write --until '{until.text}'")
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:

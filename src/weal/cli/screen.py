@@ -141,8 +141,8 @@ def duration_text(seconds: float) -> str:
 def show_activity(what: str) -> Iterator[None]:
     """Print what is being done if it takes more than two seconds.
 
-    The timer's thread is joined at the end. It is no daemon: a daemon thread that writes to stderr
-    while Python shuts down ends the process with SIGABRT.
+    The timer's thread is joined at the end. It is not a daemon: a daemon thread that writes to
+    stderr while Python shuts down ends the process with SIGABRT.
     """
     timer = threading.Timer(SECONDS_BEFORE_WORDS, _say_if_possible, [f"{what} ..."])
     _timers.add(timer)

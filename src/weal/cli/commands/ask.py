@@ -1,7 +1,7 @@
 """`weal ask`: the next rows to measure, reserved for the person who asks.
 
-Rows are shown with their inputs, the prediction, who has them, and the reason. Slow packages are
-imported where they are used.
+Rows are shown with their inputs, prediction, lease and reason. Slow packages are imported where
+they are used.
 """
 
 import shlex
@@ -66,7 +66,7 @@ def report_leases(
 ) -> None:
     """Report rows that were reserved for this person before, and rows of a key used before.
 
-    An ask whose output was lost has reserved its rows; nobody would look for them otherwise.
+    They include rows of an earlier `weal ask` whose output was lost.
     """
     from weal.tables.cells import some_of
 
@@ -136,7 +136,7 @@ def _expected_headings(rows: "list[LeasedRow]", quantities: "Sequence[Quantity]"
 
 
 def _works(row: "LeasedRow") -> str:
-    """The probability that the run works; empty where no run has failed."""
+    """The probability that the run works; empty if no run has failed."""
     from weal.quantities.kinds import WORKED
 
     p = row.quantities.get(WORKED, {}).get("mean")
@@ -183,7 +183,7 @@ def _cell(value: object) -> str:
     click.option(
         "--again",
         is_flag=True,
-        help="Show the rows that are out (with --by: of this person); ask for none.",
+        help="Show the reserved rows (with --by: of this person) and reserve no others.",
     ),
     click.option(
         "--to",
@@ -193,14 +193,16 @@ def _cell(value: object) -> str:
     click.option("--force", is_flag=True, help="Replace an existing worksheet."),
     click.option(
         "--key",
-        help="A key of your choice: the same key again shows the same rows and asks for none.",
+        help="Idempotency key: a retry with the same key shows the same rows and reserves no "
+        "others.",
     ),
-    click.option("--no-repeats", is_flag=True, help="Ask for no row that is measured already."),
+    click.option("--no-repeats", is_flag=True, help="Suggest no measured row again."),
     click.option(
         "--same",
         multiple=True,
         metavar="COLUMN",
-        help="One value of this column in the whole batch: that of the best batch. Repeatable.",
+        help="Use one value of this column in the whole batch, the value with the best batch. "
+        "Repeatable.",
     ),
     click.option(
         "--at-most",
@@ -212,20 +214,20 @@ def _cell(value: object) -> str:
         "--where",
         multiple=True,
         metavar="CONDITION",
-        help="A condition that every row satisfies, as in 'solvent is THF and temp < 90'. "
+        help="A condition that every row must satisfy, as in 'solvent is THF and temp < 90'. "
         "Repeatable.",
     ),
     click.option(
         "--instead-of",
         multiple=True,
         metavar="ID",
-        help="A row that is out with you: another is asked in its place. Repeatable.",
+        help="A row reserved for you, to replace by another. Repeatable.",
     ),
     click.option(
         *("--row", "rows"),
         multiple=True,
         metavar="ID",
-        help="A row to include, whatever would be chosen; it counts among -n. Repeatable.",
+        help="A row to include in any case; it counts towards -n. Repeatable.",
     ),
     line.scheduler,
     line.by,
@@ -253,7 +255,7 @@ def ask(
     """Suggest the next rows to measure, with predictions and reasons.
 
     The rows are reserved ("out") for the person who asks until they are labelled or the lease ends.
-    With a goal, a row that is measured already may be suggested for a repeat.
+    With a goal other than learn, a measured row may be suggested for a repeat.
     """
     limited = bool(same or at_most or where or instead_of or rows)
     _check_together(again, bool(n or lease or key or no_repeats), bool(checks), limited)
@@ -298,7 +300,7 @@ def ask(
 
 
 def _check_together(again: bool, asks: bool, checks: bool, limited: bool) -> None:
-    """Refuse options that contradict each other."""
+    """Raise an error for options that contradict each other."""
     if again and (asks or checks or limited):
         raise ValueError(
             "--again shows the rows that are out; leave out -n, --check, --lease, --key, "
@@ -306,13 +308,13 @@ def _check_together(again: bool, asks: bool, checks: bool, limited: bool) -> Non
         )
     if checks and limited:
         raise ValueError(
-            "--check draws rows at random from all candidates; ask for them in a command of their "
-            "own, without --same, --at-most, --where, --instead-of and --row"
+            "--check draws rows at random from all candidates; use it in a separate command, "
+            "without --same, --at-most, --where, --instead-of and --row"
         )
 
 
 def _doubts(session: "Session") -> list[str]:
-    """The offer to repeat a doubted label, where the goal has a set of rows."""
+    """A suggestion to repeat a suspicious label, if the goal selects rows."""
     from weal.campaign.goal_report import doubt_note
 
     found = doubt_note(session)
@@ -336,7 +338,7 @@ def _ask_rows(
     campaign: "Campaign", n: int | None, checks: int | None, lease: str | None, key: str | None,
     repeats: bool, options: "BatchOptions | None" = None,
 ) -> tuple[list[str], Exhausted | None]:  # fmt: skip
-    """The reserved ids, and the error if there were too few rows for --check."""
+    """The reserved ids, and an error if there were too few rows for --check."""
     from weal.campaign.idempotency import key_of_checks
     from weal.campaign.suggestions import ask, check_key
     from weal.learner.batch_options import NO_OPTIONS

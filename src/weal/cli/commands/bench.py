@@ -167,8 +167,8 @@ def goals(tasks: str, methods: str | None, **options: Unpack[RunOptions]) -> Non
     """Search pools for their best rows, and for all rows above a level.
 
     Compare weal with a goal, weal without one, random choice, scikit-learn and BoTorch (pip install
-    "weal[peers]") on formulas and tables: the share of the ten best rows among the first labels,
-    labels to a row of the best hundredth, regret, and F1.
+    "weal[peers]") on formulas and tables: the fraction of the ten best rows found, labels until a
+    row in the best percent, regret, and F1.
     """
     from weal.benchmark import goal_report
     from weal.benchmark.goal_methods import QUICK_GOAL_METHODS, make_goal_plan
@@ -197,24 +197,26 @@ def goals(tasks: str, methods: str | None, **options: Unpack[RunOptions]) -> Non
 )
 @_run_options(10, 100)
 def run_(tasks: str, methods: str, **options: Unpack[RunOptions]) -> None:
-    """Run the tasks and methods of your choice."""
+    """Run selected tasks and methods."""
     _bench("run", _names(tasks), _names(methods), options)
 
 
 @click.command(
-    short_help="Would active learning pay on your table?",
+    short_help="Test whether active learning would pay off on your table.",
     epilog=examples(_SIMULATE),
 )
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--target", required=True, metavar="COLUMN", help="Column to learn.")
-@click.option("--id", "id_column", metavar="COLUMN", help="Column of the ids, which is no input.")
+@click.option(
+    "--id", "id_column", metavar="COLUMN", help="Column of the ids, which is not an input."
+)
 @click.option(
     "--methods", default=",".join(SIMULATE_METHODS), help="Names or groups, separated by commas."
 )
 @click.option(
     "--goal",
     metavar="GOAL",
-    help="What the labels would be for: maximise, 'best 10', 'above 7.5' [default: learn].",
+    help="Goal: maximise, 'best 10', 'above 7.5' [default: learn].",
 )
 @with_table_options
 @_run_options(10, 100)
@@ -226,9 +228,10 @@ def simulate(
     id_column: str | None,
     **options: Unpack[SimulateOptions],
 ) -> None:
-    """Would active learning pay on data like TABLE (CSV, Excel or Parquet, rows labelled)?
+    """Test whether active learning would pay off on data like TABLE (CSV, Excel or Parquet).
 
-    Labels are hidden and asked for one by one, by active learning and at random.
+    The rows of TABLE have labels. The labels are hidden and then requested one by one, by active
+    learning and at random.
     """
     from weal.benchmark.tasks import TASKS
     from weal.benchmark.user_table import points_from_file, task_from_file
@@ -245,7 +248,7 @@ def simulate(
     for note in notes:
         say(note)
     say(
-        f"{task.rows} labelled rows: {task.L0} known at first, {task.U0} to choose from, "
+        f"{task.rows} labelled rows: {task.L0} labelled at the start, {task.U0} to choose from, "
         f"{task.V} for validation, {task.test} for the test"
     )
     _bench(f"simulate-{task.name}", task, _names(methods), options, answers=True)
@@ -259,7 +262,10 @@ def _simulate_goal(
 
     for note in notes:
         say(note)
-    say(f"{len(points.y)} labelled rows: {FIRST_LABELS} known at first, the others to choose from")
+    say(
+        f"{len(points.y)} labelled rows: {FIRST_LABELS} labelled at the start, the others to "
+        "choose from"
+    )
     given = (options["realisations"], options["queries"], options["seed"], options["jobs"])
     with show_count() as progress:
         found = simulate_goal(points, goal, *given, progress)
@@ -274,7 +280,7 @@ def _simulate_goal(
 @_data
 @_json
 def tasks(data: Path | None, as_json: bool) -> None:
-    """List the tasks: sizes, eta, source, and whether their data is available."""
+    """List the tasks with sizes, eta, source, and availability of their data."""
     from weal.benchmark.data_folders import data_folders
     from weal.benchmark.tasks import TASKS, availability
 
@@ -371,7 +377,7 @@ def _run(plan: "BenchmarkPlan", folder: Path, options: RunOptions) -> "Outcome":
 
 
 def _check_place(folder: Path) -> None:
-    """Refuse a folder with other files before hours of work."""
+    """Check the output folder before hours of work; a folder with other files is an error."""
     from weal.benchmark import report
 
     report.check_place(folder)

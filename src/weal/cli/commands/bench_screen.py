@@ -93,7 +93,7 @@ def _answers(outcome: "Outcome", as_json: bool) -> list[object]:
 
 
 def _finite(found: dict[str, object]) -> dict[str, object]:
-    """Infinite numbers as None for JSON; of one realisation there is no interval."""
+    """Infinite numbers as None for JSON; one realisation has no interval."""
     bad = [name for name, value in found.items() if value in (float("inf"), float("-inf"))]
     return {name: None if name in bad else value for name, value in found.items()}
 
@@ -137,7 +137,7 @@ def _block(table: "DataFrame", metric: str, tasks: list[str]) -> tuple[list[str]
 
 
 def show_rows(rows: Sequence[Mapping[str, object]], as_json: bool) -> None:
-    """Print rows with the column `missing`: None, or what to do."""
+    """Print rows with the column `missing`: None, or how to install what is missing."""
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return

@@ -1,4 +1,4 @@
-"""`weal best`: the rows that most probably belong to the set of the goal.
+"""`weal best`: the rows that most probably meet the goal.
 
 Slow packages are imported where they are used.
 """
@@ -45,10 +45,10 @@ def best(
     name: str, n: int, goal: str | list[str] | None, subject_to: tuple[str, ...], to: str | None,
     force: bool, store: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """List the rows that most probably belong to the set of the goal, measured or not.
+    """List the rows that most probably meet the goal, measured or not.
 
-    With the expected value and the probability of being among the best, or above the level;
-    beyond 2 % and 98 % probabilities are not calibrated, and are shown as bounds.
+    Each row has its expected value and its probability of being among the best, or above the level.
+    Probabilities below 2 % and above 98 % are not calibrated and are shown as bounds.
     """
     if as_json and to is not None:
         raise ValueError("--to and --json both write the table: leave out one of them")

@@ -39,7 +39,7 @@ def list_(every: bool, store: str | None, as_json: bool) -> None:
 
 
 def _show_list(rows: list[dict[str, object]]) -> None:
-    """The table of campaigns, without a column that says nothing."""
+    """The table of campaigns, without empty columns."""
     columns = [name for name in rows[0] if name != "title" or any(row["title"] for row in rows)]
     cells = [["" if row[name] is None else str(row[name]) for name in columns] for row in rows]
     show_table(columns, cells)
@@ -61,7 +61,7 @@ def copy(
 ) -> None:
     """Copy the campaign NAME to a campaign NEW of the same store.
 
-    The copy gives the same predictions. Rows that are out are not copied.
+    The copy gives the same predictions. Reservations of rows are not copied.
     """
     from weal.campaign.answers import description_answer
 
@@ -77,9 +77,9 @@ def copy(
 @command("Archive a finished campaign.", "weal archive alloys", "weal archive alloys --undo")
 @with_parameters(line.name, click.option("--undo", is_flag=True, help="Open it again."), line.by)
 def archive(name: str, undo: bool, by: str | None, store: str | None, as_json: bool) -> None:
-    """Archive the campaign NAME: `weal list` leaves it out, and no row is asked in it.
+    """Archive the campaign NAME: `weal list` hides it, and `weal ask` suggests no rows.
 
-    Nothing is deleted, and labels can still be told.
+    Nothing is deleted, and labels can still be saved.
     """
     with open_for_command(name, store, by) as campaign:
         campaign.archive(not undo)

@@ -1,8 +1,8 @@
 """`weal doctor`: the installation, damage in a store and its recovery; `weal backup`: a copy.
 
-Versions are read from package metadata, so that a broken package is named like the others; only
-numpy and scipy are imported, for the threads of their BLAS. `NEEDED` and `EXTRAS` repeat
-pyproject.toml with a use for each package: a test compares them.
+Versions are read from package metadata, so that broken packages are listed too. Only numpy and
+scipy are imported, for the threads of their BLAS. `NEEDED` and `EXTRAS` repeat pyproject.toml with
+a use for each package: a test compares them.
 """
 
 import os
@@ -299,10 +299,10 @@ def _machine(found: Installation) -> Iterator[str]:
 @command("Copy a store while others write.", "weal backup copies/2026-11-17.db")
 @with_parameters(
     click.argument("file", type=click.Path(path_type=Path)),
-    click.option("--force", is_flag=True, help="Replace a file that is there."),
+    click.option("--force", is_flag=True, help="Replace an existing file."),
 )
 def backup(file: Path, force: bool, store: str | None, as_json: bool) -> None:
-    """Copy an SQLite store to FILE, consistent at one moment, and check the copy.
+    """Copy an SQLite store to FILE as a consistent snapshot, and check the copy.
 
     To restore, open the copy: weal list --store sqlite:///FILE.
     """

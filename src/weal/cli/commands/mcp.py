@@ -17,26 +17,26 @@ from weal.cli.options import command, open_store_url
     metavar="WORDS",
     default="measure",
     show_default=True,
-    help="What the assistant may do: read, ask, tell, skip; measure is all of these.",
+    help="Permissions of the assistant: read, ask, tell, skip, or measure for all of these.",
 )
 @click.option(
     "--campaign",
     "campaigns",
     multiple=True,
     metavar="NAME",
-    help="Only this campaign; may be given more than once [default: all].",
+    help="Only this campaign; repeatable [default: all].",
 )
 @click.option(
     "--by",
     default="assistant",
     show_default=True,
     metavar="NAME",
-    help="Name in the history for what the assistant does.",
+    help="Name of the assistant in the history.",
 )
 def mcp(store: str | None, may: str, campaigns: tuple[str, ...], by: str) -> None:
     """Speak the Model Context Protocol on standard input and output, for an assistant program.
 
-    The program starts this command itself: name `weal mcp --store URL` in its list of servers. The
+    The program starts this command: add `weal mcp --store URL` to its list of servers. The
     assistant can read campaigns, ask for rows, tell labels and explain them; it cannot create,
     change or remove a campaign. Needs the extra mcp: pip install 'weal[mcp]'.
     """

@@ -57,13 +57,14 @@ class NewOptions(TableWords, Settings):
     click.option(
         "--box",
         type=FILE,
-        help="TOML file of bounds, mixtures and constraints, in place of --pool.",
+        help="TOML file of bounds, mixtures and constraints, instead of --pool.",
     ),
     click.option("--rows", type=int, help="Candidates drawn in the box [default: 2000]."),
     click.option(
         "--like",
         metavar="CAMPAIGN",
-        help="An earlier campaign of the store: its targets, and its labels as a further source.",
+        help="An earlier campaign in the store; its targets are used, and its labels help the new "
+        "models.",
     ),
     click.option("--copy", is_flag=True, help="Copy the rows of Parquet files into the store too."),
     click.option(
@@ -77,7 +78,7 @@ class NewOptions(TableWords, Settings):
         "targets",
         multiple=True,
         metavar="COLUMN",
-        help="Column to measure; labels in it are saved. Several are measured together.",
+        help="Column of the measured quantity; existing values are saved as labels. Repeatable.",
     ),
     click.option(
         "--features", default="auto", metavar="a,b,c", help="Input columns [default: auto]."
@@ -121,8 +122,8 @@ def new(
 ) -> None:
     """Create the campaign NAME from a table of candidates, or from a box of inputs.
 
-    --type says what a column is where weal would guess wrong. Of a target it is number,
-    pass:yes,no (the word of a pass first), ordered:low,high or classes:a,b,c.
+    Use --type if weal guesses the type of a column wrong. The type of a target is number,
+    pass:yes,no (the word for a pass first), ordered:low,high or classes:a,b,c.
     """
     source = _source(pool, box, rows, copy)
     from weal.store.events import check_name
@@ -239,7 +240,7 @@ def _quantity_line(quantity: "Quantity", among: int) -> str:
 
 
 def _label_words(ledger: "Ledger") -> str:
-    """The labels and the failed runs that the table has."""
+    """The numbers of labels and failed runs in the table."""
     failed, labels = len(ledger.failures.labels), plural(ledger.n_labels, "label")
     more = f", {plural(failed, 'failed run')}" if failed else ""
     if not ledger.n_labels:
@@ -260,7 +261,7 @@ def add(
     as_json: bool,
     **words: Unpack[TableWords],
 ) -> None:
-    """Add the candidates in FILE, which has the columns of the first table."""
+    """Add the candidates in FILE, which must have the columns of the first table."""
     with open_for_command(name, store, by) as campaign, show_activity(f"reading {file}"):
         from weal.campaign.candidate_files import is_in_files
         from weal.campaign.creation import read_more

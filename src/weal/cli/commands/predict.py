@@ -45,7 +45,7 @@ MAX_ROWS_SHOWN = 10_000  # without --to
         show_default=True,
         help="Probability that a label lies between low and high.",
     ),
-    click.option("--quantity", metavar="NAME", help="Predict this quantity alone [default: all]."),
+    click.option("--quantity", metavar="NAME", help="Predict only this quantity [default: all]."),
     line.sheet,
     line.header,
 )
@@ -62,7 +62,7 @@ def predict(
     sheet: str | None,
     header: int | None,
 ) -> None:
-    """Predict mean, standard deviation and interval for each row of FILE, or P(word) of words.
+    """Predict mean, standard deviation and interval for each row of FILE, or class probabilities.
 
     FILE has the input columns of the campaign. Nothing is saved in the campaign.
     """

@@ -43,7 +43,8 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
     "proxies",
     multiple=True,
     metavar="ADDRESS",
-    help="IP address of a proxy whose X-Forwarded-For and X-Forwarded-Proto are believed.",
+    help="IP address of a trusted proxy, whose X-Forwarded-For and X-Forwarded-Proto headers are "
+    "used.",
 )
 @click.option(
     "--rate-limit",
@@ -51,12 +52,13 @@ _file = click.Path(path_type=Path, exists=True, dir_okay=False)
     default=20.0,
     show_default=True,
     metavar="NUMBER",
-    help="Requests per second of each token and browser, on average over 50 s; 0: no limit.",
+    help="Maximum requests per second of each token and browser, averaged over 50 s; 0 for no "
+    "limit.",
 )
 @click.option(
     "--named-only",
     is_flag=True,
-    help="Take only tokens of `weal token add`, and print no token.",
+    help="Accept only tokens of `weal token add`, and print no token.",
 )
 @click.option("--certfile", type=_file, help="TLS certificate (PEM).")
 @click.option("--keyfile", type=_file, help="Key of the certificate (PEM).")
@@ -89,11 +91,11 @@ def serve(
     server = Server(store, address, read_only=read_only, new_token=new_token)
     show(f"weal: {server.url}   (Ctrl-C stops it)")
     if named_only and not server.has_tokens():
-        say("weal: nobody can log in yet: make a token with `weal token add NAME --may manage`")
+        say("weal: nobody can log in yet: create a token with `weal token add NAME --may manage`")
     if not server.address.is_local and certfile is None:
         say(
-            "weal: nothing is encrypted, not even the token: give --certfile and --keyfile, or use "
-            "a proxy with TLS"
+            "weal: traffic, including the token, is not encrypted: give --certfile and --keyfile, "
+            "or use a proxy with TLS"
         )
     if open_it:
         click.launch(server.one_time_url())

@@ -14,7 +14,7 @@ from weal.cli.screen import say, show, show_json, show_table
 
 
 @command(
-    "Show one row: inputs, labels, who has it.",
+    "Show one row: inputs, labels, reservation.",
     "weal show alloys A-0417",
     context_settings=VERBATIM,
     name="show",

@@ -64,7 +64,7 @@ def status(
         show(words)
 
 
-@command("Draw its figures.", "weal plot alloys --to pictures")
+@command("Draw the figures of a campaign.", "weal plot alloys --to pictures")
 @with_parameters(
     line.name,
     click.option(
@@ -75,7 +75,7 @@ def status(
     click.option(
         "--quantity",
         metavar="NAME",
-        help="Draw this quantity alone [default: all numbers, in a folder each].",
+        help="Draw only this quantity [default: all numeric quantities, each in its own folder].",
     ),
 )
 def plot(
@@ -96,14 +96,16 @@ def plot(
 
 
 def _plot_each(campaign: "Campaign", place: Path, progress: "Progress") -> list[Path]:
-    """Draw each number, in a folder of its own."""
+    """Draw each numeric quantity in its own folder."""
     from weal.campaign.plots import drawn_quantities
 
     names, notes = drawn_quantities(campaign.read_session())
     for note in notes:
         say(note)
     if not names:
-        raise NoModel("there is nothing to draw before a number has a model: tell more labels")
+        raise NoModel(
+            "there is nothing to draw before a numeric quantity has a model: tell more labels"
+        )
     pairs = zip(names, _folder_names(names), strict=True)
     return [
         path for name, own in pairs for path in campaign.plots(name).save(place / own, progress)
@@ -111,7 +113,7 @@ def _plot_each(campaign: "Campaign", place: Path, progress: "Progress") -> list[
 
 
 def _folder_names(names: Sequence[str]) -> list[str]:
-    """A folder name for each quantity; those that would be alike are numbered.
+    """A folder name for each quantity; duplicates are numbered.
 
     >>> _folder_names(["yield", "a/b", "A:b", ".."])
     ['yield', 'a_b', 'A_b 3', 'quantity 4']
@@ -176,7 +178,7 @@ def export(
         say(f"{plural(rows, 'row')} of {what} written" + ("" if to == "-" else f" to {to}"))
 
 
-@command("Show or change its settings.", "weal settings alloys --lease 3d")
+@command("Show or change the settings.", "weal settings alloys --lease 3d")
 @with_parameters(
     *(line.name, line.title, line.lease, line.acquisition, line.goal, line.subject_to, line.weight),
     line.until,
@@ -185,7 +187,7 @@ def export(
         "new_words",
         multiple=True,
         metavar="NAME=WORD",
-        help="A further class, or a grade above the others, of a quantity.",
+        help="Add a class, or a grade above the others, to a quantity.",
     ),
     *(line.budget, line.outliers, line.repeats, line.warp, line.model_version, line.by),
 )
@@ -221,7 +223,7 @@ def settings(
 
 
 def _note_reach(campaign: "Campaign") -> None:
-    """Say at once that no row can reach the level of the goal, or that all do."""
+    """Warn if no row can reach the level of the goal, or if all do."""
     from weal.campaign.goal_report import reach_note
     from weal.campaign.status import goal_in_force
 

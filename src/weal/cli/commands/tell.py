@@ -62,14 +62,14 @@ class TellOptions(TypedDict):
     ),
     line.note,
     click.option(
-        "--accident", is_flag=True, help="With failed: by accident, so learn nothing from it."
+        "--accident", is_flag=True, help="With failed: an accident that the model ignores."
     ),
     click.option(
         "--sure", is_flag=True, help="The label was checked: never treat it as an outlier."
     ),
     click.option("--replace", is_flag=True, help="Replace the existing label of the row."),
     click.option("--repeat", is_flag=True, help="Add a repeated measurement of the row."),
-    click.option("--key", help="A key of your choice: the same key and labels again save nothing."),
+    click.option("--key", help="Idempotency key: the same key and labels again save nothing."),
     line.by,
 )
 def tell(
@@ -84,9 +84,9 @@ def tell(
 ) -> None:
     """Save the labels of one row, or the labels in a file.
 
-    A campaign with several quantities names them: yield=82.1 crystallised=yes. In place of values,
-    failed tells that the run failed; a bound such as <0.1 or >95 is kept as a note and not learned
-    from. A file has the columns of a worksheet written by `weal ask --to`: the id, the targets, and
+    With several quantities, name them: yield=82.1 crystallised=yes. Write failed instead of a value
+    if the run failed. A bound such as <0.1 or >95 is kept as a note and not used by the model. A
+    file has the columns of a worksheet written by `weal ask --to`: the id, the targets, and
     optionally noise and note.
     """
     _check_usage(id_, values, file, details)
@@ -100,7 +100,7 @@ def tell(
 def _tell_results(
     campaign: "Campaign", id_: str, values: Sequence[str], details: TellOptions, as_json: bool
 ) -> None:
-    """Save the labels of a row, that its run failed, or a bound."""
+    """Save the labels of a row, a failed run, or a bound."""
     from weal.campaign.row_results import read_missing_label, split_values
 
     quantities = campaign.read_quantities()
@@ -117,15 +117,15 @@ def _tell_results(
 def _tell_failure(
     campaign: "Campaign", id_: str, note: str | None, details: TellOptions, as_json: bool
 ) -> None:
-    """Tell that a run failed."""
+    """Save a failed run."""
     from weal.campaign.row_rules import fail_rows
 
     more = (details["accident"], details["replace"], details["key"])
     kept = fail_rows(campaign, [id_], campaign.who, note, *more)
     undo = shlex.join(["weal", "withdraw", "--", campaign.name, id_])
-    what = f"failed; `{undo}` takes it back"
+    what = f"failed; `{undo}` undoes this"
     if details["accident"]:
-        what = "failed by accident: skipped, and nothing is learnt from it"
+        what = "failed by accident: skipped, and the model ignores it"
     for words in kept.messages or [f"{id_}: {what}"]:
         say(words)
     if as_json:
@@ -142,7 +142,7 @@ def _tell_bound(
 
     since = skip_rows(campaign, [id_], True, campaign.who, note, details["key"])
     undo = shlex.join(["weal", "skip", "--undo", "--", campaign.name, id_])
-    say(since.get(id_) or f"{id_}: kept as {note}, and skipped; `{undo}` takes it back")
+    say(since.get(id_) or f"{id_}: kept as {note}, and skipped; `{undo}` undoes this")
     seq = campaign.read_ledger().seq
     if as_json:
         show_json({"event": seq, "labels": 0, "new": 0, "skipped": [id_], "note": note})
@@ -161,7 +161,7 @@ def _tell_row(
     quantities = campaign.read_quantities()
     labels = _assigned(campaign, values, "label")
     if details["accident"]:
-        raise click.UsageError("--accident needs failed in place of the values.")
+        raise click.UsageError("--accident needs failed instead of the values.")
     noise = _assigned(campaign, details["noise"], "noise") if details["noise"] else None
     found = entries(quantities, id_, labels, noise, details["note"], details["sure"])
     kept = campaign.tell_entries(
@@ -171,9 +171,7 @@ def _tell_row(
     read = [label_text(quantities[one.quantity], one.y) for one in found]
     read_as = f" as {' '.join(read)}" if "," in typed else ""
     undo = shlex.join(["weal", "withdraw", "--event", str(kept.seq), "--", campaign.name, id_])
-    again = (
-        f" as a repeat: the row keeps its label. `{undo}` takes it back" if kept.repeated else ""
-    )
+    again = f" as a repeat: the row keeps its label. `{undo}` undoes this" if kept.repeated else ""
     before = f" ({len(found) - kept.new} of {len(found)} before)" * (kept.new < len(found))
     became = f"saved{read_as}{again}{before}" if kept.new else "was saved before"
     for words in (*(kept.superseded or kept.unclear or [f"{id_}: {typed} {became}"]), *kept.doubts):
@@ -185,7 +183,7 @@ def _tell_row(
 
 
 def _assigned(campaign: "Campaign", values: Sequence[str], what: str) -> dict[str, str]:
-    """The values of NAME=VALUE by quantity; ValueError where one occurs twice."""
+    """The values of NAME=VALUE by quantity; ValueError if a quantity occurs twice."""
     from weal.campaign.quantity_names import split_assignment
 
     quantities, found = campaign.read_quantities(), dict[str, str]()
@@ -216,13 +214,13 @@ def _check_usage(
         )
 
 
-@command("Leave rows out.", 'weal skip alloys A-0417 --note "cracked"', context_settings=VERBATIM)
+@command("Skip rows.", 'weal skip alloys A-0417 --note "cracked"', context_settings=VERBATIM)
 @with_parameters(
     line.name,
     line.ids,
     click.option("--undo", is_flag=True, help="Allow them to be suggested again."),
     line.note,
-    click.option("--key", help="A key of your choice: the same key and rows again save nothing."),
+    click.option("--key", help="Idempotency key: the same key and rows again save nothing."),
     line.by,
 )
 def skip(
@@ -235,7 +233,7 @@ def skip(
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Leave rows out: they are not suggested until --undo, or until they get a label."""
+    """Skip rows: they are not suggested until --undo, or until they get a label."""
     with open_for_command(name, store, by) as campaign:
         from weal.campaign.label_input import distinct
         from weal.campaign.row_rules import skip_rows
@@ -257,11 +255,11 @@ def skip(
     click.option(
         "--event",
         type=click.IntRange(min=1),
-        help="Only the label of this event, which `weal tell` has printed; others of the row stay.",
+        help="Only the label of this event (printed by `weal tell`); other labels of the row stay.",
     ),
     click.option("--quantity", metavar="NAME", help="Only labels of this quantity, or failed."),
     line.note,
-    click.option("--key", help="A key of your choice: the same key and rows again save nothing."),
+    click.option("--key", help="Idempotency key: the same key and rows again save nothing."),
     line.by,
 )
 def withdraw(
@@ -277,7 +275,7 @@ def withdraw(
 ) -> None:
     """Withdraw the labels and failures of rows, or the lease of rows without a label.
 
-    A row that you have for a repeat is given back, and keeps its label.
+    If a row is reserved for a repeat, the reservation ends and the label stays.
     """
     from weal.campaign.label_input import distinct
     from weal.campaign.row_rules import decide_withdrawals
@@ -317,7 +315,7 @@ _ACTIONS = {
 
 
 def tell_file(campaign: "Campaign", file: Path, details: TellOptions, as_json: bool) -> None:
-    """Save the labels of a file, or show what would happen to them."""
+    """Save the labels of a file, or show what would be saved."""
     from weal.campaign.answers import import_answer
 
     dry = details["dry_run"]

@@ -37,9 +37,9 @@ class TokenJson(TypedDict):
     epilog=examples("weal token add robot-1 --may ask,tell --campaign alloys", "weal token list"),
 )
 def token() -> None:
-    """Tokens with a name, permissions and an end, for `weal serve` and its API.
+    """Manage tokens for `weal serve` and its API: name, permissions and expiry.
 
-    The store keeps a digest of each; the token itself is shown once.
+    The store keeps only a digest of each token; the token itself is shown once.
     """
 
 
@@ -64,16 +64,16 @@ def token() -> None:
     click.option(
         "--expires",
         metavar="TIME",
-        help="End of the token: 12h, 30d, 2w, or a date as 2027-01-31 [default: none].",
+        help="Expiry of the token: 12h, 30d, 2w, or a date such as 2027-01-31 [default: none].",
     ),
 )
 def add(
     name: str, may: str, campaigns: tuple[str, ...], expires: str | None, store: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Make a token and print it; it is not shown again.
+    """Create a token and print it; it is not shown again.
 
-    What is done with it is recorded in the events under NAME.
+    Events record changes made with the token under NAME.
     """
     from weal.campaign.config import seconds_left
     from weal.store.actors import parse_permissions
@@ -95,7 +95,7 @@ def add(
 @token.command("list", epilog=examples("weal token list --json"))
 @with_parameters()
 def list_(store: str | None, as_json: bool) -> None:
-    """List all tokens: names, permissions, campaigns and ends, but no secrets."""
+    """List all tokens: names, permissions, campaigns and expiry, without secrets."""
     store_url(store)
     with open_store_url(store) as opened:
         found = [_plain(one, opened.now()) for one in opened.tokens()]
@@ -104,15 +104,13 @@ def list_(store: str | None, as_json: bool) -> None:
     elif found:
         show_table(["name", "may", "campaigns", "state", "created", "expires"], _cells(found))
     else:
-        say("there are no tokens: make one with `weal token add NAME --may measure`")
+        say("there are no tokens: create one with `weal token add NAME --may measure`")
 
 
 @token.command("limit", epilog=examples("weal token limit robot-1 --may tell --expires 7d"))
 @with_parameters(
     click.argument("name"),
-    click.option(
-        "--may", metavar="WORDS", help="Permissions that it keeps, as of `weal token add`."
-    ),
+    click.option("--may", metavar="WORDS", help="Permissions to keep, as in `weal token add`."),
     click.option(
         "--campaign",
         "campaigns",
@@ -124,14 +122,14 @@ def list_(store: str | None, as_json: bool) -> None:
     click.option(
         "--expires",
         metavar="TIME",
-        help="End of the token: 12h, 30d, 2w, or a date as 2027-01-31 [default: as it is].",
+        help="Expiry of the token: 12h, 30d, 2w, or a date such as 2027-01-31 [default: as it is].",
     ),
 )
 def limit(
     name: str, may: str | None, campaigns: tuple[str, ...], expires: str | None,
     store: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Take permissions or campaigns from a token, or end it earlier; it gets nothing more."""
+    """Remove permissions or campaigns from a token, or let it expire earlier; nothing is added."""
     from weal.campaign.config import seconds_left
     from weal.store.actors import parse_permissions
     from weal.store.tokens import decide_limit, find_named
@@ -166,14 +164,14 @@ def revoke(name: str, store: str | None, as_json: bool) -> None:
 
 
 def _known_campaigns(store: "Store", names: tuple[str, ...]) -> frozenset[str] | None:
-    """These campaigns; UnknownCampaign if one is not there."""
+    """These campaigns; UnknownCampaign if one does not exist."""
     for name in names:
         store.head(name)
     return frozenset(names) or None
 
 
 def _show_or_revoke(store: "Store", name: str, show_it: Callable[[], None]) -> None:
-    """Print the token; if that fails nobody has it, and it is revoked."""
+    """Print the token; if that fails, revoke it, because nobody has seen it."""
     import sys
 
     from weal.store.tokens import decide_revoke
