@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.constants import (
     FEW_LABELS,
     FITTED_FREEDOM,

@@ -25,7 +25,8 @@ from weal.core.paper.kernels import register_family
 
 ANOVA = "anova"  # the name of the family
 
-CORRELATION_BLOCK = 1 << 14  # correlations at a time, that they stay in the processor's cache
+# Correlations at a time, that they stay in the processor's cache; and numbers of a matrix (d, T).
+CORRELATION_BLOCK, SLOPE_BLOCK = 1 << 14, 1 << 16
 # Weight of the empty set up to which k is [prod_i (1 + s k_i)/(1 + s)^d - weight] / (1 - weight):
 # the difference leaves all digits but one.
 MAX_EMPTY_SHARE = 0.9
@@ -110,21 +111,44 @@ def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
         dk/dk_i    = s G / [(1 + s) f_i Z]           dk_i/dlog l_i = a^2 (1 + a) exp(-a) / 3
         dk/dlog s  = s/(1 + s) [G sum_i k_i/f_i - d k] / Z
     """
-    d, s = len(D2), float(np.exp(p[-1]))
-    a = np.sqrt(5.0 * D2) * np.exp(-p[:-1])[:, None]  # (d, T)
-    decay = np.exp(-a)
-    each = (1.0 + a + a * a / 3.0) * decay
-    k = _product(each, s) if d > WIDE else combine_inputs(each, s, d)
+    d, s, T = len(D2), float(np.exp(p[-1])), D2.shape[1]
+    inverse = np.exp(-p[:-1])[:, None]
+    k, G, rises, ratios = np.empty(T), np.empty(T), np.empty_like(D2), np.empty_like(D2)
+    size = max(1, SLOPE_BLOCK // d)
+    for start in range(0, T, size):
+        at = slice(start, start + size)
+        a = np.sqrt(5.0 * D2[:, at]) * inverse
+        k[at], G[at] = _block_slopes(a, s, rises[:, at], ratios[:, at])
 
     def slopes(w: Array) -> Array:
-        f = (1.0 + s * each) / (1.0 + s)
         share = s / (1.0 + s) / -np.expm1(-d * np.log1p(s))
-        wG = w * f.prod(axis=0)
-        lengths = (a * a * (1.0 + a) * decay / (3.0 * f)) @ wG
-        strength = float(((each / f) @ wG).sum()) - d * float(w @ k)
-        return np.asarray(share * np.append(lengths, strength))
+        wG = w * G
+        strength = float((ratios @ wG).sum()) - d * float(w @ k)
+        return np.asarray(share * np.append(rises @ wG, strength))
 
     return k, slopes
+
+
+def _block_slopes(a: Array, s: float, rises: Array, ratios: Array) -> tuple[Array, Array]:
+    """K and G (T,) at distances a (d, T) in units of l_i / sqrt(5).
+
+    `rises` becomes dk_i/dlog l_i / f_i, and `ratios` k_i / f_i.
+    """
+    d = len(a)
+    decay = np.exp(-a)
+    square, one_more = a * a, 1.0 + a
+    each = np.multiply(one_more + square / 3.0, decay, out=ratios)
+    k = _product(each, s) if d > WIDE else combine_inputs(each, s, d)
+    f = s * each
+    f += 1.0
+    f /= 1.0 + s
+    square *= one_more
+    square *= decay
+    G = f.prod(axis=0)
+    ratios /= f
+    f *= 3.0
+    np.divide(square, f, out=rises)
+    return k, G
 
 
 def _matern52(a: Array) -> Array:

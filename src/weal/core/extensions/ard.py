@@ -65,7 +65,7 @@ from weal.core.constants import (
 )
 from weal.core.extensions import anova_kernel, integrated_evidence, trend_kernel
 from weal.core.extensions.anova_kernel import ANOVA
-from weal.core.extensions.integrated_evidence import log_evidence, magnitude_posterior
+from weal.core.extensions.integrated_evidence import magnitude_posterior
 from weal.core.extensions.label_noise import even_sample
 from weal.core.extensions.trend_kernel import TREND
 from weal.core.one_hot import matrix_distances, pair_distances
@@ -177,6 +177,8 @@ def _lengths_prior(d: int, has_strength: bool) -> tuple[Array, float]:
 
 
 LOG_RATIOS = float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0]))
+LOG_NOISE_RATIO = float(np.log(NOISE_RATIO))
+LOG_ENDS = tuple(np.log(SOUGHT_RATIOS).tolist())  # of log lam
 # No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
 LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
 FINITE_DIFFERENCE_STEP = 1e-3  # of the finite differences of the gradient that H is made of
@@ -192,13 +194,16 @@ class EvidenceFit:
     pairs: Any  # rows and columns (T,), (T,) of the pairs, below the diagonal
     y: Array  # (t,)
     noise_var: Array  # (t,)  noise ratios of the labels' own
+    places: Any  # (T,)  places of the pairs in a matrix (t, t) whose columns are contiguous
+    untold: float  # share of the labels without stated noise
 
     @classmethod
     def of(cls, shape: KernelParameters, X: Array, y: Array, noise_var: Array) -> "EvidenceFit":
         """The fit of a kernel family to labels y (t,) at X (t, d)."""
         pairs = np.tril_indices(len(y), -1)
         D2 = pair_distances(X, pairs, shape.like.widths)
-        return cls(shape, D2, pairs, y, noise_var)
+        untold = float(np.mean(noise_var == 0.0))
+        return cls(shape, D2, pairs, y, noise_var, pairs[1] * len(y) + pairs[0], untold)
 
     def evidence(self, p: Array) -> tuple[float, float]:
         """L and b at p (P,); L is -IMPOSSIBLE where C is singular."""
@@ -219,8 +224,10 @@ class EvidenceFit:
     @property
     def bounds(self) -> tuple[Array, Array]:  # (P,), (P,)
         """Lower and upper bounds of p."""
-        low, high = np.log(SOUGHT_RATIOS)
-        return np.append(self.shape.low, low), np.append(self.shape.high, high)
+        return (
+            np.append(self.shape.low, LOG_ENDS[0]),
+            np.append(self.shape.high, LOG_ENDS[1]),
+        )
 
     def loss(self, p: Array) -> tuple[float, Array]:
         """-(L + log prior) and its gradient at p (P,)."""
@@ -230,8 +237,10 @@ class EvidenceFit:
             return SINGULAR_LOSS, np.zeros(len(p))
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         ratio = magnitude_posterior(len(self.y), 0.0)[0] / b
-        W = ratio * C_y[self.pairs[0]] * C_y[self.pairs[1]] - inverse[self.pairs]  # half of tr W dC
-        trace = ratio * float(C_y @ C_y) - float(np.trace(inverse))
+        W = (ratio * C_y)[self.pairs[0]]  # half of tr W dC
+        W *= C_y[self.pairs[1]]
+        W -= inverse.ravel(order="F")[self.places]
+        trace = ratio * float(C_y @ C_y) - float(inverse.diagonal().sum())
         prior, pull = self.log_prior(p)
         gradient = np.append(slopes(W), 0.5 * float(np.exp(p[-1])) * trace) + pull
         return -(L + prior), -gradient
@@ -240,8 +249,7 @@ class EvidenceFit:
         """Log density of the prior at p (P,), and its gradient."""
         shape, pull = self.shape.log_prior(p[:-1])
         share, turn = self.shape.log_visible_share(p[:-1])
-        untold = float(np.mean(self.noise_var == 0.0))
-        noise, slope = noise_prior(float(p[-1]) - share, untold)
+        noise, slope = noise_prior(float(p[-1]) - share, self.untold)
         if share:
             pull[-1] -= (slope + MAGNITUDE_PRIOR_A) * turn
         return shape + noise - MAGNITUDE_PRIOR_A * share, np.append(pull, slope)
@@ -249,10 +257,10 @@ class EvidenceFit:
     def _covariance(self, k: Array, p: Array) -> Array:
         """C at p, its lower triangle."""
         t, offset = len(self.y), self.shape.like.offset
-        C = np.zeros((t, t), order="F")
-        C[self.pairs] = k + offset
-        C[np.diag_indices(t)] = 1.0 + offset + np.exp(p[-1]) + self.noise_var
-        return C
+        C = np.zeros(t * t)
+        C[self.places] = k + offset
+        C[:: t + 1] = 1.0 + offset + np.exp(p[-1]) + self.noise_var
+        return C.reshape(t, t).T
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -332,7 +340,7 @@ def peak_at(
 
 def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
     """Log prior density of log lam and its slope, for this count of labels without stated noise."""
-    z = (log_lam - float(np.log(NOISE_RATIO))) / NOISE_SPREAD
+    z = (log_lam - LOG_NOISE_RATIO) / NOISE_SPREAD
     share = untold * NOISE_HILL
     hill = share * float(np.exp(-0.5 * z * z)) / (NOISE_SPREAD * (2.0 * np.pi) ** 0.5)
     density = (1.0 - share) / LOG_RATIOS + hill
@@ -394,9 +402,9 @@ def _factorise(C: Array, y: Array) -> tuple[float, float, Array, Array]:
     if singular:
         return -SINGULAR_LOSS, MAGNITUDE_PRIOR_B, factor, y
     C_y, _ = lapack.dpotrs(factor, y, lower=1)
-    square, log_det = float(y @ C_y), 2.0 * float(np.log(np.diag(factor)).sum())
-    L = float(log_evidence(len(y), square, log_det, constant=0.0))
-    return L, magnitude_posterior(len(y), square)[1], factor, C_y
+    square, log_det = float(y @ C_y), 2.0 * float(np.log(factor.diagonal()).sum())
+    a, b = magnitude_posterior(len(y), square)
+    return float(0.0 - a * np.log(b) - 0.5 * log_det), b, factor, C_y
 
 
 def _log_volume(H: Array, slope: Array) -> float:

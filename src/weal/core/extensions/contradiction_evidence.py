@@ -34,9 +34,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.distances import squared_distances
 from weal.core.extensions.conjugate_magnitude import LEAST_LEFT
 from weal.core.extensions.integrated_evidence import log_evidence, whiten

@@ -35,9 +35,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.constants import (
     ANOVA_RATIO,
     ANOVA_SHARE,

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.constants import MAX_EXPERTS, MIN_MODEL_POSTERIOR
 from weal.core.extensions.integrated_evidence import log_evidence_grid
 from weal.core.extensions.label_noise import prior_height

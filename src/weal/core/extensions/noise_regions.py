@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 
 MAX_THRESHOLDS = 21  # of an input
 MAX_SIDE_INPUTS = 6  # inputs of boxes with two sides: those whose single sides are likeliest

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from weal.core.arrays import Array
-from weal.core.constants import POSTERIOR_POINT_PAIRS, SOUGHT_RATIOS
-from weal.core.extensions.ard import LEAST_CURVATURE, EvidencePeak
+from weal.core.constants import POSTERIOR_POINT_PAIRS
+from weal.core.extensions.ard import LEAST_CURVATURE, LOG_ENDS, EvidencePeak
 from weal.core.extensions.integrated_evidence import (
     evidence_constant,
     log_evidence_grid,
@@ -32,7 +32,6 @@ from weal.core.paper.kernels import Kernel
 
 MAX_LOG_OVERWEIGHT = 2.0  # log of what a point may count more than the approximation says
 MAX_LOG_UNDERWEIGHT = 700.0  # log of what it may count less, that none is left without any
-LOG_ENDS = tuple(np.log(SOUGHT_RATIOS))
 
 
 def posterior_points(

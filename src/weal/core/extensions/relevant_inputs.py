@@ -28,9 +28,9 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.constants import IRRELEVANT, POSTERIOR_POINT_PAIRS
 from weal.core.extensions import ard, quasi_newton
 from weal.core.extensions.ard import EvidenceFit, EvidencePeak, KernelParameters, kernel_parameters

@@ -38,9 +38,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit, logit, logsumexp
+from scipy.special import expit, logit
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.constants import (
     EXTREME_LABEL_LOG_ODDS,
     MAX_OUTLIER_SHARE,

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
-from scipy.special import logsumexp
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.constants import MAX_OUTLIER_SHARE
 from weal.core.extensions.conjugate_magnitude import ConjugateMagnitude
 from weal.core.extensions.integrated_evidence import (

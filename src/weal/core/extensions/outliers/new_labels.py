@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.extensions.outliers import slips_and_swaps
 from weal.core.extensions.outliers.decision import LabelSet, OutlierDecision
 from weal.core.extensions.outliers.inclusion import MixturePrediction

@@ -30,9 +30,9 @@ the log odds of a pair are the gain, with log(p / (1 - p)) - log(t - 1).
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit, logsumexp
+from scipy.special import logit
 
-from weal.core.arrays import Array
+from weal.core.arrays import Array, logsumexp
 from weal.core.constants import (
     DECIMAL_SLIP_POWERS,
     MIN_NATS_AGAINST_ZERO,
