@@ -242,17 +242,21 @@ class EvidenceFit:
         W -= inverse.ravel(order="F")[self.places]
         trace = ratio * float(C_y @ C_y) - float(inverse.diagonal().sum())
         prior, pull = self.log_prior(p)
-        gradient = np.append(slopes(W), 0.5 * float(np.exp(p[-1])) * trace) + pull
-        return -(L + prior), -gradient
+        gradient = np.empty(len(p))
+        gradient[:-1], gradient[-1] = slopes(W), 0.5 * float(np.exp(p[-1])) * trace
+        gradient += pull
+        return -(L + prior), np.negative(gradient, out=gradient)
 
     def log_prior(self, p: Array) -> tuple[float, Array]:
         """Log density of the prior at p (P,), and its gradient."""
-        shape, pull = self.shape.log_prior(p[:-1])
+        pull = np.empty(len(p))
+        shape, pull[:-1] = self.shape.log_prior(p[:-1])
         share, turn = self.shape.log_visible_share(p[:-1])
         noise, slope = noise_prior(float(p[-1]) - share, self.untold)
         if share:
-            pull[-1] -= (slope + MAGNITUDE_PRIOR_A) * turn
-        return shape + noise - MAGNITUDE_PRIOR_A * share, np.append(pull, slope)
+            pull[-2] -= (slope + MAGNITUDE_PRIOR_A) * turn
+        pull[-1] = slope
+        return shape + noise - MAGNITUDE_PRIOR_A * share, pull
 
     def _covariance(self, k: Array, p: Array) -> Array:
         """C at p, its lower triangle."""
@@ -272,6 +276,7 @@ class EvidencePeak:
     height: float  # L + log prior there
     H: Array  # (P, P)  minus its second derivatives
     slope: Array  # (P,)  against the bound that a parameter lies on; 0 where it is on none
+    log_z: float  # Laplace evidence, without the constant of `evidence_constant`
     unit: float = 1.0  # that noise which labels bring along was measured by
 
     @property
@@ -283,11 +288,6 @@ class EvidencePeak:
     def noise(self) -> float:
         """Noise ratio lam at the maximum."""
         return float(np.exp(self.p[-1]))
-
-    @property
-    def log_z(self) -> float:
-        """Laplace evidence, without the constant of `evidence_constant`."""
-        return self.height + _log_volume(self.H, self.slope)
 
 
 def fit(
@@ -335,7 +335,8 @@ def peak_at(
     slope = np.where(p <= low, gradient, np.where(p >= high, -gradient, 0.0))
     if H is None:
         H = _hessian(problem, p, gradient, step)
-    return EvidencePeak(problem, p, -loss, H, np.maximum(slope, 0.0))
+    slope = np.maximum(slope, 0.0)
+    return EvidencePeak(problem, p, -loss, H, slope, -loss + _log_volume(H, slope))
 
 
 def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:

@@ -96,7 +96,7 @@ def whiten(C: Array, Y: Array) -> tuple[Array, float]:
     if failed:
         raise np.linalg.LinAlgError("a covariance is not positive definite")
     Z, _ = lapack.dtrtrs(L, Y, lower=1)
-    return Z, 2.0 * float(np.log(np.diag(L)).sum())
+    return Z, 2.0 * float(np.log(L.diagonal()).sum())
 
 
 NUMBERS = 2**22  # of the matrices (steps, T) and (steps, t, t) that are at hand at a time
