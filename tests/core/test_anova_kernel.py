@@ -155,3 +155,13 @@ def test_shares_of_draws_are_the_truth_over_the_approximation(family):
     evidence = log_evidence_grid([kernel], [lam], X, y, np.zeros(30))[0][0, 0]
     assert L[0] + evidence_constant(30) == pytest.approx(evidence, rel=1e-9)
     assert b[0] > 0.0
+
+
+def test_blocks_of_pairs_change_neither_correlations_nor_slopes(constants):
+    rng, D2 = np.random.default_rng(6), points(6, 50, 4).T ** 2
+    p, w = rng.normal(size=5), rng.normal(size=50)
+    k, slopes = anova_kernel.with_slopes(p, D2)
+    constants(anova_kernel, SLOPE_BLOCK=3 * 4)  # three pairs at a time, the last block of two
+    again, slopes_again = anova_kernel.with_slopes(p, D2)
+    np.testing.assert_array_equal(again, k)
+    np.testing.assert_array_equal(slopes_again(w), slopes(w))
