@@ -1,7 +1,8 @@
 """A campaign from the first ask to the export, by the `weal` command, with a simulated laboratory.
 
-Everything happens in a temporary folder that stays; Ctrl-C loses nothing that was told. With
---serve the campaign ends as a page in a browser (further words go to `weal serve`).
+python scripts/demo_campaign.py FOLDER      the campaign is stored there; it needs no extra
+
+Ctrl-C loses no label that was told.
 """
 
 import csv
@@ -13,7 +14,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -141,7 +141,6 @@ def story(folder: Path) -> None:
     print(f"\nAnd {CHECKS} rows drawn at random for an honest test (weal ask --check {CHECKS}):")
     other_round(folder, ROUNDS + 2, f"--check {CHECKS}", "bo")
     weal("status reactions --until 'error < 6'", folder)
-    weal("plot reactions --to pictures", folder)
     weal("export reactions --what predictions --to predictions.csv", folder)
     weal("doctor --store sqlite:///weal.db", folder)
     print(f"\nCompared with the true yields of the simulation. {compare_with_random(folder)}")
@@ -153,19 +152,14 @@ def go_on(folder: Path) -> str:
     return f"cd {folder} && {Path(sys.executable).with_name('weal')} status reactions"
 
 
-def main() -> None:
-    """Run the story; say where things are when it is stopped."""
-    folder = Path(tempfile.mkdtemp(prefix="weal-demo-"))
+def main(folder: Path) -> None:
+    """Run the story; say where the campaign is when it is stopped."""
     try:
         story(folder)
-        if "--serve" in sys.argv[1:]:
-            asked(folder, f"-n {BATCH} --by ann")  # something to do at the bench, as ann
-            words = [one for one in sys.argv[1:] if one != "--serve"]
-            weal(shlex.join(["serve", *words]), folder)
     except KeyboardInterrupt:
         print(f"\nStopped. All labels are saved. To continue: {go_on(folder)}")
         sys.exit(130)
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]).resolve())

@@ -1,7 +1,9 @@
 import json
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from campaign.lab import campaign, pool
@@ -186,3 +188,33 @@ def test_exported_labels_can_be_told_again(tmp_path):
             (one.id, one.y, one.noise, one.note) for one in other.read_ledger().quantity().told()
         ]
         assert told == [("r1", 0.5, 0.1, "batch 7"), ("r2", -0.25, None, "batch 7")]
+
+
+def test_cells_of_every_type_are_written_as_a_spreadsheet_and_arrow_want_them(tmp_path):
+    day, hour = datetime(2026, 5, 1), datetime(2026, 5, 1, 7, 30)
+    table = {
+        "day": [day, None, day], "hour": [hour, day, None], "whole": [1, None, 2**70],
+        "mixed": ["a, b", 2.5, None], "number": np.array([1.5, np.nan, np.inf]),
+        "yes": np.array([True, False, True]), "none": [None, None, None],
+    }  # fmt: skip
+    for suffix in (".csv", ".tsv", ".parquet", ".json"):
+        table_writer.write(table, tmp_path / f"t{suffix}")
+    assert (tmp_path / "t.csv").read_text() == (
+        "day,hour,whole,mixed,number,yes,none\n"
+        '2026-05-01,2026-05-01 07:30:00,1,"a, b",1.5,True,\n'
+        ",2026-05-01 00:00:00,,2.5,,False,\n"
+        "2026-05-01,,1180591620717411303424,,inf,True,\n"
+    )
+    assert (tmp_path / "t.tsv").read_text().startswith("day\thour\twhole\tmixed")
+    back = pq.read_table(tmp_path / "t.parquet").to_pydict()
+    assert back["mixed"] == ["a, b", "2.5", None]
+    assert back["whole"] == ["1", None, str(2**70)]
+    assert back["hour"] == [hour, day, None]
+    assert json.loads((tmp_path / "t.json").read_text())[1]["number"] is None
+
+
+def test_a_table_without_rows_has_its_header(tmp_path):
+    for suffix in (".csv", ".parquet", ".json"):
+        table_writer.write({"id": [], "label": np.zeros(0)}, tmp_path / f"t{suffix}")
+    assert (tmp_path / "t.csv").read_text() == "id,label\n"
+    assert list(pd.read_parquet(tmp_path / "t.parquet").columns) == ["id", "label"]

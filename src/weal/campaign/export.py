@@ -39,7 +39,7 @@ from weal.learner.quantity_predictions import joined_columns
 from weal.quantities.kinds import UNNAMED, WORKED
 from weal.quantities.protocol import Quantity
 from weal.shards.parquet_file import pyarrow
-from weal.tables.table_writer import check_place, new_table_file, save_sheet, write
+from weal.tables.table_writer import check_place, new_table_file, row_count, save_sheet, write
 from weal.tables.text_records import escape
 
 if TYPE_CHECKING:
@@ -155,9 +155,14 @@ PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
 
 def frame(campaign: "Campaign", what: str = "labels") -> "pd.DataFrame":
     """A pandas frame of labels, predictions, candidates or events."""
+    return frame_of(columns_of(campaign, what))
+
+
+def columns_of(campaign: "Campaign", what: str) -> Columns:
+    """The columns of labels, predictions, candidates or events."""
     if what not in _FRAMES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(EXPORT_TABLES)}")
-    return frame_of(_FRAMES[what](campaign))
+    return _FRAMES[what](campaign)
 
 
 def export(
@@ -176,9 +181,9 @@ def export(
     place = check_place(path, force)
     if what == "predictions":
         predicted_quantities(campaign.read_session())
-    table = frame(campaign, what)
+    table = columns_of(campaign, what)
     write(table, place, force)
-    return len(table)
+    return row_count(table)
 
 
 def _is_folder(path: str | os.PathLike[str]) -> bool:

@@ -161,18 +161,22 @@ class BestTable:
         return [*found, "measured" if row.pareto else probability(row.probability)]
 
     def to_frame(self) -> "pandas.DataFrame":
+        """The columns as a pandas frame."""
+        import pandas
+
+        return pandas.DataFrame(self.columns())
+
+    def columns(self) -> dict[str, list[object]]:
         """Id, inputs as they were given, measured, expected, uncertainty and probability.
 
         Of a goal over several quantities the first three for each of them.
         """
-        import pandas
-
         columns: dict[str, list[object]] = {"id": [row.id for row in self.rows]}
         for name in self.inputs:
             columns[f"{name}_" if name == "id" else name] = [row.row.get(name) for row in self.rows]
         for name, cells in self._own_columns().items():
             columns[f"{name}_" if name in columns else name] = cells
-        return pandas.DataFrame(columns)
+        return columns
 
     def _own_columns(self) -> dict[str, list[object]]:
         own = {"measured": "measured", "expected": "mean", "uncertainty": "sd"}

@@ -49,6 +49,7 @@ _SECTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Other": {
         "weal.cli.commands.doctor": ("doctor", "backup"),
+        "weal.cli.commands.samples": ("samples",),
         "weal.cli.commands.serve": ("completion",),
     },
 }
@@ -68,6 +69,7 @@ _INSTEAD = {  # of commands that people expect
     "history": "`weal log NAME` lists all events",
     "web": "`weal serve` opens the page",
 }
+_EXTRAS = {"bench": "bench", "simulate": "bench", "plot": "campaign", "serve": "web", "mcp": "mcp"}
 BROKEN_PIPE_EXIT_CODE = 141
 _CODES: tuple[tuple[type[BaseException], int], ...] = (  # the first that fits
     (click.ClickException, 2),
@@ -192,14 +194,14 @@ def _exit_code(words: Sequence[str]) -> int:
             command=next(iter(words), ""),
             code=error_code(error),
         )
-        return _print_failure(words, error, _error_text(error), code)
+        return _print_failure(words, error, _error_text(error, words), code)
 
 
-def _error_text(error: BaseException) -> str:
+def _error_text(error: BaseException, words: Sequence[str]) -> str:
     if isinstance(error, click.ClickException):
         return error.format_message() + _hint(error)
     if isinstance(error, ModuleNotFoundError):
-        return _missing_package(error)
+        return _missing_package(error, next(iter(words), ""))
     for_shell = getattr(error, "for_shell", None)  # of a TableError, whose module loads later
     return str(error if for_shell is None else for_shell())
 
@@ -241,10 +243,14 @@ def _hint(error: click.ClickException) -> str:
     return f" (see `{context.command_path} --help`)" if context else ""
 
 
-def _missing_package(error: ModuleNotFoundError) -> str:
+def _missing_package(error: ModuleNotFoundError, command: str) -> str:
     if error.name is None:  # raised by weal, with advice of its own
         return str(error)
-    return f'this command needs the package {error.name}: pip install "weal[all]"'
+    from weal.cli.commands.doctor import extra_of
+
+    package = error.name.partition(".")[0]
+    extra = _EXTRAS.get(command) or extra_of(package)
+    return f'this command needs the package {package}: pip install "weal[{extra}]"'
 
 
 def _report_bug(

@@ -143,9 +143,7 @@ def pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow
         import pyarrow.parquet
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'pools in files need pyarrow: pip install "weal[frames]"'
-        ) from error
+        raise ModuleNotFoundError("pools in files need pyarrow: pip install pyarrow") from error
     return pyarrow, pyarrow.parquet
 
 

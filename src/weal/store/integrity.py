@@ -156,7 +156,7 @@ def _compare_ids(sql: SqlConnection, name: str, ids: list[str] | None) -> list[F
     """Candidates whose id is missing in the table of ids."""
     if ids is None:
         what = f"{name!r}: its chunks cannot be read as tables, so that ids were not compared"
-        return [Finding("warning", what, 'is pyarrow there? pip install "weal[campaign]"')]
+        return [Finding("warning", what, "is pyarrow there? pip install pyarrow")]
     lost = sorted(set(ids) - statements.existing_ids(sql, name, ids))
     if lost:
         first = ", ".join(map(repr, lost[:5]))

@@ -18,7 +18,7 @@
     typed_columns         columns of one type
     table                 a Table from any of these
     parquet_io            a Table as Parquet bytes, and back
-    table_writer          frames as CSV, TSV, JSON, Parquet and Excel files
+    table_writer          columns as CSV, TSV, JSON, Parquet and Excel files
     columns               kinds of columns: number, flag, date, category, dropped
     plan_columns          how a column becomes inputs
     plan_json             columns of a plan as JSON

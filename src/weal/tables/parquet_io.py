@@ -58,7 +58,7 @@ def _pyarrow() -> tuple[ModuleType, ModuleType]:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            'candidates are stored as Parquet, which needs pyarrow: pip install "weal[campaign]"'
+            "candidates are stored as Parquet, which needs pyarrow: pip install pyarrow"
         ) from error
     return pyarrow, pyarrow.parquet
 

@@ -1,7 +1,7 @@
 """A table from a file or a frame: columns by name, in the user's order.
 
     .csv .tsv .txt     `csv_reader`
-    .parquet .pq       needs pyarrow: pip install "weal[campaign]"
+    .parquet .pq       Parquet, by pyarrow
     .xlsx              `excel_reader`
     frames             pandas, polars and pyarrow
 
@@ -276,9 +276,7 @@ def _parquet_columns(path: Path) -> tuple[dict[str, RawCells], tuple[str, ...]]:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ModuleNotFoundError as error:
-        raise ValueError(
-            f'{path} is Parquet, which needs pyarrow: pip install "weal[campaign]"'
-        ) from error
+        raise ValueError(f"{path} is Parquet, which needs pyarrow: pip install pyarrow") from error
     try:
         about = pq.read_metadata(path)
         check_cells(str(path), about.num_rows, about.num_columns, read_limits().cells)

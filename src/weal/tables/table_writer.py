@@ -1,4 +1,4 @@
-"""Write frames as files: atomically, never over another file, and with no cell that runs.
+"""Write columns as files: atomically, never over another file, and with no cell that runs.
 
     .csv .tsv         text that a spreadsheet would run gets a ' before it, control characters are
                       escaped (`text_records`); `weal` reads both back unchanged
@@ -10,17 +10,19 @@ A file is written as a draft, synced and moved to its path (`weal.files`). A fil
 path stays unless it is to be replaced; a link is replaced itself, not its target.
 """
 
+import csv
 import io
 import json
 import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import date, time
+from datetime import date, datetime, time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from types import ModuleType
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,15 +30,16 @@ from weal.files import atomic_file
 from weal.tables.text_records import escape, escape_control_characters
 
 if TYPE_CHECKING:
-    import pandas
+    import pyarrow
 
+WrittenColumns = Mapping[str, Sequence[Any]]  # cells by the name of the column: lists or arrays
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_SHEET_ROWS = 1_048_576  # of an Excel sheet
 _MAX_CELL_CHARACTERS = 32_767  # of an Excel cell: openpyxl drops the rest
 
 
-def write(table: "pandas.DataFrame", path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a frame in the format of the file's suffix; "-" is CSV on stdout."""
+def write(table: WrittenColumns, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write columns in the format of the file's suffix; "-" is CSV on stdout."""
     if os.fspath(path) == "-":
         _write_text(table, sys.stdout, ",")
         return
@@ -79,7 +82,7 @@ def _already_exists(path: Path) -> ValueError:
     )
 
 
-def _write_text(table: "pandas.DataFrame", file: Path | IO[str], separator: str) -> None:
+def _write_text(table: WrittenColumns, file: Path | IO[str], separator: str) -> None:
     count = 0
 
     def safe(value: object) -> object:
@@ -90,24 +93,69 @@ def _write_text(table: "pandas.DataFrame", file: Path | IO[str], separator: str)
         count += text != value
         return text
 
-    plain = table.map(safe)
-    plain.columns = [safe(str(name)) for name in table.columns]
-    plain.to_csv(file, index=False, sep=separator, lineterminator="\n", encoding="utf-8")
+    with _text_file(file) as out:
+        writer = csv.writer(out, delimiter=separator, lineterminator="\n")
+        writer.writerow([safe(str(name)) for name in table])
+        cells = (map(safe, _text_cells(column)) for column in table.values())
+        writer.writerows(zip(*cells, strict=True))
     if count:
-        cells = "1 cell is" if count == 1 else f"{count} cells are"
+        cells_are = "1 cell is" if count == 1 else f"{count} cells are"
         warnings.warn(
-            f"{cells} escaped so that a spreadsheet runs nothing: a ' before = + - @, and control "
-            "characters as escapes; weal reads them back unchanged, and .json and .parquet have "
-            "them exactly",
+            f"{cells_are} escaped so that a spreadsheet runs nothing: a ' before = + - @, and "
+            "control characters as escapes; weal reads them back unchanged, and .json and .parquet "
+            "have them exactly",
             stacklevel=2,
         )
 
 
-def _write_parquet(table: "pandas.DataFrame", path: Path) -> None:
-    escaped = table.map(
-        lambda cell: cell if is_encodable(cell) else escape_control_characters(cell)
-    )
-    escaped.to_parquet(path, index=False)
+@contextmanager
+def _text_file(file: Path | IO[str]) -> Iterator[IO[str]]:
+    """The file, opened where it is a path."""
+    if isinstance(file, Path):
+        with file.open("w", encoding="utf-8", newline="") as out:
+            yield out
+    else:
+        yield file
+
+
+def _text_cells(column: Sequence[object]) -> list[object]:
+    """Cells as CSV has them: nothing where one is missing; days without their midnight."""
+    cells = _cells(column)
+    times = [one for one in cells if isinstance(one, datetime)]
+    days = all(one.time() == time.min and one.tzinfo is None for one in times)
+    return [one.date().isoformat() if days and isinstance(one, datetime) else one for one in cells]
+
+
+def _cells(column: Sequence[object]) -> list[object]:
+    """The cells of a column as plain values, None where missing (NaN, NaT)."""
+    found = column.tolist() if isinstance(column, np.ndarray) else column
+    plain = [one.item() if isinstance(one, np.generic) else one for one in found]
+    return [None if one != one else one for one in plain]
+
+
+def _write_parquet(table: WrittenColumns, path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    arrays = [_arrow_column(pyarrow, column) for column in table.values()]
+    names = [_encodable(str(name)) for name in table]
+    pyarrow.parquet.write_table(pyarrow.table(arrays, names=names), path)
+
+
+def _arrow_column(arrow: ModuleType, column: Sequence[object]) -> "pyarrow.Array":
+    """An Arrow column; text where the cells have several types."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "fiub":
+        return arrow.array(column, from_pandas=True)  # NaN becomes null
+    cells = [_encodable(one) for one in _cells(column)]
+    try:
+        return arrow.array(cells)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError):
+        return arrow.array([None if one is None else str(one) for one in cells])
+
+
+def _encodable(value: Any) -> Any:
+    """The value; text with a lone surrogate is escaped."""
+    return value if is_encodable(value) else escape_control_characters(value)
 
 
 def is_encodable(value: object) -> bool:
@@ -115,20 +163,20 @@ def is_encodable(value: object) -> bool:
     return not isinstance(value, str) or not _LONE_SURROGATE.search(value)
 
 
-def _write_json(table: "pandas.DataFrame", path: Path) -> None:
+def _write_json(table: WrittenColumns, path: Path) -> None:
     text = json.dumps(list(_records(table)), indent=1, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
 
 
-def _write_json_lines(table: "pandas.DataFrame", path: Path) -> None:
+def _write_json_lines(table: WrittenColumns, path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         for record in _records(table):
             file.write(json.dumps(record, allow_nan=False) + "\n")
 
 
-def _write_sheet(table: "pandas.DataFrame", path: Path) -> None:
-    if len(table) >= _MAX_SHEET_ROWS:
-        raise ValueError(f"{len(table):,} rows are too many for an Excel sheet: write .parquet")
+def _write_sheet(table: WrittenColumns, path: Path) -> None:
+    if (rows := row_count(table)) >= _MAX_SHEET_ROWS:
+        raise ValueError(f"{rows:,} rows are too many for an Excel sheet: write .parquet")
     save_sheet(_rows(table), path)
 
 
@@ -168,7 +216,7 @@ def _sheet_value(value: object) -> object:
     return text
 
 
-WRITERS: dict[str, Callable[["pandas.DataFrame", Path], None]] = {
+WRITERS: dict[str, Callable[[WrittenColumns, Path], None]] = {
     ".csv": lambda table, path: _write_text(table, path, ","),
     ".tsv": lambda table, path: _write_text(table, path, "\t"),
     ".parquet": _write_parquet,
@@ -178,23 +226,26 @@ WRITERS: dict[str, Callable[["pandas.DataFrame", Path], None]] = {
 }
 
 
-def _records(table: "pandas.DataFrame") -> Iterator[dict[object, object]]:
+def _records(table: WrittenColumns) -> Iterator[dict[object, object]]:
     """Rows as JSON objects."""
     names, *rows = _rows(table)
     for row in rows:
         yield dict(zip(names, row, strict=True))
 
 
-def _rows(table: "pandas.DataFrame") -> Iterator[list[object]]:
+def _rows(table: WrittenColumns) -> Iterator[list[object]]:
     """The column names and the rows: None where missing, times as text."""
-    yield [str(name) for name in table.columns]
-    for row in table.itertuples(index=False, name=None):
+    yield [str(name) for name in table]
+    for row in zip(*(_cells(column) for column in table.values()), strict=True):
         yield [_plain(value) for value in row]
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, date | time):  # a pandas timestamp is a date
-        return None if value != value else value.isoformat()
-    if isinstance(value, np.generic):
-        value = value.item()
+    if isinstance(value, date | time):
+        return value.isoformat()
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def row_count(table: WrittenColumns) -> int:
+    """The number of rows of a table of columns."""
+    return len(next(iter(table.values()), ()))

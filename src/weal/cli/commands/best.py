@@ -58,7 +58,7 @@ def best(
         place = None if to is None else check_place(to, force)  # before the work
         found = campaign.best(n, goal=line.given_goal(campaign, goal, subject_to))
         if place is not None:
-            write(found.to_frame(), place, force)
+            write(found.columns(), place, force)
     if as_json:
         show_json(found.to_dict())
         return

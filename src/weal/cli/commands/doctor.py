@@ -86,16 +86,17 @@ NEEDED = {  # package and minimum version: its use
     "scikit-learn>=1.6": "EnsembleGPRegressor and FeatureEncoder",
     "threadpoolctl>=3.1": "one thread for small matrices",
     "narwhals>=2.0": "frames of pandas, polars and pyarrow",
+    "pyarrow>=16": "candidates in a store, Parquet files",
     "rich>=13.7": "tables and progress in a terminal",
 }
 EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
     "frames": (
-        "pandas, polars and pyarrow frames as candidates and results",
-        ("pandas>=2.2", "polars>=1.0", "pyarrow>=16"),
+        "pandas and polars frames as candidates and results",
+        ("pandas>=2.2", "polars>=1.0"),
     ),
     "campaign": (
-        "campaigns in a store, Excel and Parquet tables, figures",
-        ("matplotlib>=3.8", "openpyxl>=3.1", "pandas>=2.2", "pyarrow>=16"),
+        "figures, Excel tables and pandas frames of campaigns",
+        ("matplotlib>=3.8", "openpyxl>=3.1", "pandas>=2.2"),
     ),
     "excel": ("tables and worksheets in Excel", ("openpyxl>=3.1",)),
     "postgres": ("a store in PostgreSQL, for a team", ("psycopg[binary]>=3.2",)),
@@ -107,7 +108,6 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
             "joblib>=1.4",
             "matplotlib>=3.8",
             "pandas>=2.2",
-            "pyarrow>=16",
         ),
     ),
     "mcp": ("weal mcp, tools of an assistant", ("mcp>=2.0",)),
@@ -125,7 +125,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {  # use, and packages
             "uvicorn>=0.32",
         ),
     ),
-    "cluster": ("pools in files on a Dask cluster", ("dask[distributed]>=2024.8", "pyarrow>=16")),
+    "cluster": ("pools in files on a Dask cluster", ("dask[distributed]>=2024.8",)),
     "peers": (
         "other packages' methods in weal bench",
         ("scikit-activeml>=1.0", "botorch>=0.18"),
@@ -272,6 +272,16 @@ def lines(found: Installation) -> Iterator[str]:
     for name, there in found["extras"].items():
         yield _extra(name, there)
     yield from _machine(found)
+
+
+def extra_of(package: str) -> str:
+    """The smallest extra with this package; `all` where none names it."""
+    sizes = {
+        name: len(packages)
+        for name, (_, packages) in EXTRAS.items()
+        if package in (re.split(r"[^\w-]", one)[0] for one in packages)
+    }
+    return min(sizes, key=lambda name: sizes[name], default="all")
 
 
 def _extra(name: str, there: bool) -> str:

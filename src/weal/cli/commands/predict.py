@@ -90,10 +90,9 @@ def predict(
 
 
 def _write(found: "RowPredictions", place: Path, force: bool) -> None:
-    from weal.campaign.predict import frame_of
     from weal.tables.table_writer import write
 
-    write(frame_of(found.columns()), place, force)
+    write(found.columns(), place, force)
 
 
 def _rows(found: "RowPredictions") -> list[tuple[object, ...]]:
