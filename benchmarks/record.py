@@ -1,7 +1,7 @@
 """Result files of benchmarks: the numbers, and everything needed to reproduce them.
 
     what        one line: what was measured
-    command     as it was typed, with FOLDER and FILE for paths of the machine
+    command     ./scripts/results NAME, or the benchmark as it was typed, with FOLDER and FILE for paths of the machine
     seeds       the seeds or realisations: "0:20", or a list of numbers
     date        of the last number, in UTC
     commit      of the weal that was measured; a plus sign says that files had been changed since
@@ -40,6 +40,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 NEEDED = ("what", "command", "seeds", "date", "commit", "versions", "machine", "rows")
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 RIVALS = ("scikit-activeml", "botorch", "gpytorch", "torch")
+COMMAND_VARIABLE = "WEAL_RESULT_COMMAND"  # set by ./scripts/results to its own words
 DIGITS = 6  # of numbers in a file
 _PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "FILE", "--against": "CHECKOUT"}
 _ABSOLUTE = re.compile(r"(?:^|[\s\"'=:(])(/[\w.-]+/|[A-Za-z]:\\\\)")
@@ -106,7 +107,7 @@ def write(
     """Write the file, whole or not at all."""
     found = {
         "what": what,
-        "command": command(sys.orig_argv),
+        "command": os.environ.get(COMMAND_VARIABLE) or command(sys.orig_argv),
         "seeds": seeds if isinstance(seeds, str) else [int(seed) for seed in seeds],
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": commit(),

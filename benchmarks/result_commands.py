@@ -203,7 +203,9 @@ def main() -> None:
     words = [sys.executable, *words_of(given.name), *more]
     print(record.command(words), file=sys.stderr, flush=True)
     try:
-        raise SystemExit(subprocess.run(words, cwd=ROOT).returncode)
+        typed = " ".join(["./scripts/results", *sys.argv[1:]])
+        env = {**os.environ, record.COMMAND_VARIABLE: typed}
+        raise SystemExit(subprocess.run(words, cwd=ROOT, env=env).returncode)
     except KeyboardInterrupt:
         raise SystemExit(f"stopped; ./scripts/results {given.name} goes on from here") from None
 
