@@ -29,7 +29,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,7 +39,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import learn_methods, record
 from benchmarks.comparison import ComparedRun, method_of, rows_of
-from benchmarks.comparison_runs import ComparisonJob, Measured, carry_out, show
+from benchmarks.comparison_runs import ComparisonJob, Measured, carry_out, finished, show
 from benchmarks.goals import LABORATORY, pool_rows
 from benchmarks.robust import say
 from benchmarks.tables import TABLES, table
@@ -137,9 +137,15 @@ def jobs_of(given: argparse.Namespace) -> list[ComparisonJob]:
 
 def settings_of(task: Task, queries: int) -> str:
     """Everything beside weal's code that decides the scores of a run."""
-    source = hashlib.sha256(Path(str(learn_methods.__file__)).read_bytes()).hexdigest()[:12]
     sizes = (task.number, task.L0, task.V, task.U0, task.test, SEED, queries, EVERY)
-    return f"{sizes} {source} {package_versions(*record.PACKAGES, *record.RIVALS)}"
+    return f"{sizes} {_code()}"
+
+
+@cache
+def _code() -> str:
+    """A hash of the methods that are not in weal, and the versions of other packages."""
+    source = hashlib.sha256(Path(str(learn_methods.__file__)).read_bytes()).hexdigest()[:12]
+    return f"{source} {package_versions(*record.PACKAGES, *record.RIVALS)}"
 
 
 def write(given: argparse.Namespace, runs: list[ComparedRun]) -> None:
@@ -161,8 +167,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=record.ROOT.parent / "shared" / "data")
     parser.add_argument("--tables", type=Path, required=True, help="archive of public tables")
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps finished runs")
+    parser.add_argument("--finished", action="store_true", help="write finished runs, make none")
     record.add_option(parser)
     given = parser.parse_args()
+    if given.finished:
+        done = finished(given.runs)
+        write(given, [done[job.key] for job in jobs_of(given) if job.key in done])
+        return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     written, runs = time.monotonic(), list[ComparedRun]()
     try:

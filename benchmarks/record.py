@@ -1,10 +1,12 @@
 """Result files of benchmarks: the numbers, and everything needed to reproduce them.
 
     what        one line: what was measured
-    command     ./scripts/results NAME, or the benchmark as it was typed, with FOLDER and FILE for paths of the machine
+    command     ./scripts/results NAME, or the benchmark as it was typed, with FOLDER and FILE for
+                paths of the machine
     seeds       the seeds or realisations: "0:20", or a list of numbers
     date        of the last number, in UTC
-    commit      of the weal that was measured; a plus sign says that files had been changed since
+    commit      the last one that changed the weal that was measured; a plus sign says that files
+                had been changed since
     versions    of Python, weal and the packages that take part, by name
     machine     system, cores, the load (mean number of running programs) when it was written, and
                 `others`: the cores that other processes took from the start of the benchmark on
@@ -29,6 +31,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +43,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 NEEDED = ("what", "command", "seeds", "date", "commit", "versions", "machine", "rows")
 PACKAGES = ("numpy", "scipy", "scikit-learn")
 RIVALS = ("scikit-activeml", "botorch", "gpytorch", "torch")
+SCORING_ROOMS = ("core", "goals", "learner", "model", "quantities")  # of src/weal
 COMMAND_VARIABLE = "WEAL_RESULT_COMMAND"  # set by ./scripts/results to its own words
 DIGITS = 6  # of numbers in a file
 _PLACES = {"--data": "FOLDER", "--out": "FOLDER", "--to": "FILE", "--against": "CHECKOUT"}
@@ -180,9 +184,24 @@ def commit() -> str:
         return code()
     try:
         changed = _git(home, "status", "--porcelain", "--", ".")
-        return _git(home, "rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
+        return _git(home, "log", "-1", "--format=%h", "--abbrev=10", "--", ".") + "+" * bool(
+            changed
+        )
     except (OSError, subprocess.CalledProcessError):  # no git here, or a clone of somebody else's
         return code()
+
+
+@cache
+def is_outdated(measured: str, root: Path = ROOT) -> bool:
+    """Whether the code that decides scores has changed since a commit; False without git."""
+    rooms = [f"src/weal/{room}" for room in SCORING_ROOMS]
+    words = ["git", "diff", "--quiet", measured.rstrip("+"), "HEAD", "--", *rooms]
+    try:
+        if not (root / ".git").exists():
+            return False
+        return subprocess.run(words, cwd=root, capture_output=True).returncode != 0
+    except OSError:
+        return False
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -44,8 +44,8 @@ PAGES: dict[str, Page] = {
 def made(results: Path) -> dict[str, bytes]:
     """All pages and figures by file name, from a folder of result files."""
     files, figures = load(results), Figures()
-    if lacking := sorted({"ours", "rivals"} - files.keys()):
-        raise ValueError(f"{' and '.join(lacking)}: no such file; benchmarks/rivals.py writes them")
+    if "learn" not in files:
+        raise ValueError("there is no learn.json: ./scripts/results learn makes it")
     names = ("index", *overview.there(files))
     pages = {f"{name}.md": PAGES[name](files, figures).encode() for name in names}
     return {**pages, **figures}

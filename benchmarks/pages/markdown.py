@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from benchmarks import record
 from benchmarks.pages.result_files import ResultFile
 
 from weal.benchmark.statistics import Interval
 
 DASH = "-"
+BUSY = ": busy, timings are to be made again"
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -94,9 +96,19 @@ def repeat(*files: ResultFile) -> str:
     """How the numbers above were made: command, seeds, date, commit, versions, machine."""
     dates = sorted({file.about["date"].split()[0] for file in files})
     commits = list(dict.fromkeys(file.about["commit"] for file in files))
-    title = f"Measured {' and '.join(dates)}, commit {', '.join(commits)}: how to repeat it"
+    marks = [
+        *(["older code"] if any(map(record.is_outdated, commits)) else []),
+        *(["busy machine"] if any(is_busy(file) for file in files) else []),
+    ]
+    known = f"Measured {' and '.join(dates)}, commit {', '.join(commits)}"
+    title = f"{', '.join([known, *marks])}: how to repeat it"
     parts = [_made(file) for file in files]
     return ":::{dropdown} " + title + "\n" + "\n\n".join(parts) + "\n:::"
+
+
+def is_busy(file: ResultFile) -> bool:
+    """Whether other processes took more than half a core while a file was made."""
+    return bool(file.about["machine"].get("busy"))
 
 
 def _made(file: ResultFile) -> str:
@@ -106,12 +118,24 @@ def _made(file: ResultFile) -> str:
         f"```console\n$ {about['command']}\n```\n",
         f"- seeds: {said}",
         f"- date: {about['date']}",
-        f"- commit: `{about['commit']}`",
+        f"- commit: `{about['commit']}`{_older(about['commit'])}",
         f"- versions: {_listed(about['versions'])}",
-        f"- machine: {_listed(about['machine'])}",
+        f"- machine: {_machine(about['machine'])}",
         f"- result file: `benchmarks/results/{file.name}.json`",
     ]
     return "\n".join(lines)
+
+
+def _older(commit: str) -> str:
+    return "; the code that decides scores has changed since" if record.is_outdated(commit) else ""
+
+
+def _machine(about: Mapping[str, Any]) -> str:
+    """The machine and its load; what other processes took, where that was measured."""
+    text = f"{about['system']}, cores {about['cores']}, load {about['load']}"
+    if about.get("others") is not None:
+        text += f"; other processes took {about['others']} cores"
+    return text + (BUSY if about.get("busy") else "")
 
 
 def _listed(values: Mapping[str, Any]) -> str:

@@ -1,30 +1,49 @@
-"""The first page: the default against random choice, and against the best of other packages."""
+"""The first page: how weal compares with other packages, goal by goal."""
 
-from typing import Any
+from collections.abc import Mapping
+from statistics import median
 
-import numpy as np
-import pandas as pd
-from benchmarks.pages.figures import dots
-from benchmarks.pages.markdown import bold, ends, figure, plain, repeat, share, signed, table, whole
-from benchmarks.pages.result_files import Figures, Files, by_realisation, difference
+from benchmarks.comparison import GOALS, GROUPS, METHODS, check_rows
+from benchmarks.pages.learning_curves import learning_curves
+from benchmarks.pages.markdown import (
+    bold,
+    ends,
+    figure,
+    milliseconds,
+    repeat,
+    share,
+    signed,
+    table,
+    whole,
+)
+from benchmarks.pages.paired import (
+    BETTER,
+    OPEN,
+    WORSE,
+    Comparison,
+    GoalRows,
+    compared,
+    goal_rows,
+    over_tasks,
+    tasks_with,
+)
+from benchmarks.pages.result_files import Figures, Files
 
 from weal.benchmark.statistics import Interval
-from weal.benchmark.summary import MIN_LOG_NMSE, number, task_title
-from weal.benchmark.tasks import TASKS
+from weal.benchmark.summary import task_title
 
-OURS, RANDOM = "weal-auto", "weal-random"
+Found = Mapping[str, Mapping[str, Comparison]]  # method -> task -> comparison
 
 TEXT = """---
 html_theme.sidebar_secondary.remove: true
 ---
 
-# Results
+# How weal compares
 
-**{found}**
+weal with its defaults beside other packages. What survives correction for the number of tasks,
+losses first; weal is
 
-Every number on these pages is read from a result file (`benchmarks/results/`), and under each
-table is the command that makes it again, with seeds, date, commit and versions. Nobody types them
-in.
+{lost}
 
 ```{{toctree}}
 :maxdepth: 1
@@ -33,86 +52,222 @@ in.
 {pages}
 ```
 
-## Beside random choice, and beside the best rival
+{goals}
 
-{figure}
+## Methods and their refits
 
-{areas}
+This table in the code (`benchmarks/comparison.py`) says which method is compared for which goal,
+and when the hyperparameters of its model are fitted.
 
-{made}
+{methods}
 
-**How to read it.** Tasks are played for {queries}, {seeds}.
+## How to read it
 
-- The *area* is the mean over all queries of log10 of the normalised error (NMSE: squared error over
-  the variance of the labels; below {floor} it counts as {floor}). Lower is better, and a difference
-  of -0.1 is {tenth} less error along the whole curve.
-- All methods start from the same first labels of the same splits, so differences are paired; in
-  brackets is the 95 % interval, by sign flips.
-- *Random* is random choice with our own model: what differs is the choice alone.
-- The *best rival* is picked for each task after the fact, the lowest of {rivals} methods ({names}):
-  that favours the rivals. All of them are refitted after every fifth label.
+- *Area*: the mean of the score over the label counts of the curves. Differences are ours less the
+  other method's, turned so that **below 0 weal is better**. For the goal learn, -0.1 is {tenth}
+  less squared error along the whole curve.
+- All methods start from the same first labels of the same splits, so differences are paired. In
+  brackets are the 95 % interval by Student's t, and the number of realisations.
+- **Bold**: the difference survives Holm's correction over all tasks of the goal. *Not told apart*
+  says that it does not; it does not say that the methods are equal.
+- *Random rows* with weal's model differ from weal in the choice of rows alone.
+- Times are processor time of a query on one core. *busy*: other processes took more than half a
+  core meanwhile, and the time is to be made again.
 
-{ranks}
+## More results
 
 {cards}
 
-## How likely the labels were
-
-NPLL is the negative log density that a model gave to test labels, in units of their standard
-deviation: it is low where predictions are good *and* say how good they are.
-
-{nplls}
-
-{again}
-
-## The first labels
-
-{early}
-
 ## Run your own
 
-`weal bench tasks` and `weal bench methods` list what there is; `weal bench paper` repeats the
-paper, `weal bench choice` shows where choosing pays, `weal bench peers` runs other packages'
-methods (`pip install "weal[peers]"`), `weal bench goals` searches pools,
-`weal bench run --tasks a,b --methods x,y` runs anything else, and
-`weal simulate my.csv --target y` the same on a table of yours. Each writes a folder with
-`report.html`, figures and tables. An interrupted run is resumed by the same command; a changed
-setting, or changed code, never mixes with old results. `--scheduler tcp://...` runs the curves on a
-Dask cluster.
+`./scripts/results` lists all result files, and `./scripts/results NAME` makes one of them again;
+after Ctrl-C the same command goes on. `weal bench methods` lists methods, `weal bench run --tasks
+a,b --methods x,y` runs any of them (other packages need `pip install "weal[peers]"`), and `weal
+simulate my.csv --target y` does the same on a table of yours.
+"""
+
+GOAL = """
+## {title}
+
+{says}
+
+{summary}
+
+{made}
+
+{groups}
+
+### Time of a query, {goal}
+
+{times}
+
+{made}
+"""
+
+GROUP = """
+### {title}, {goal}
+
+{figure}
+
+{table}
+
+{made}
 """
 
 
 def page(files: Files, figures: Figures) -> str:
-    """The text; its figure is added to `figures`."""
-    ours, rivals = files["ours"], files["rivals"]
-    runs = pd.concat([ours.frame, rivals.frame], ignore_index=True)
-    tasks = [task for task in TASKS if {OURS, *rivals.frame["method"]} <= methods_of(runs, task)]
-    against = [difference(runs, task, OURS, RANDOM) for task in tasks]
-    best = {task: best_rival(runs, task) for task in tasks}
-    beside = [difference(runs, task, OURS, best[task]) for task in tasks]
-    titles = [task_title(task) for task in tasks]
-    shown = {"minus random choice": against, "minus the best rival": beside}
-    figures |= dots("default", titles, shown, "difference of areas (left: ours is better)")
-    words = "Default minus random choice and minus the best rival, with intervals, task by task"
-    note = repeat(ours, rivals)
+    """The text; its figures are added to `figures`."""
+    goals = goal_rows(files)
+    for rows in goals:
+        for file in rows.files:
+            check_rows(file.rows, file.name)
+    found = {
+        rows.goal: {m: compared(rows, m) for m in rows.methods if m != rows.ours} for rows in goals
+    }
     return TEXT.format(
-        found=found(tasks, against, beside),
+        lost="\n\n".join(lost(rows, found[rows.goal]) for rows in goals),
         pages="\n".join(there(files)),
-        cards=cards(files),
-        figure=figure("default", words),
-        areas=areas(runs, tasks, against, best, beside),
-        made=note,
-        queries=ours.about["what"].split(", ")[-1],
-        seeds=ours.about["seeds"],
-        floor=number(MIN_LOG_NMSE),
+        goals="".join(_goal(rows, found[rows.goal], figures) for rows in goals),
+        methods=methods(),
         tenth=f"{1.0 - 10.0**-0.1:.0%}".replace("%", " %"),
-        rivals=rivals.frame["method"].nunique(),
-        names="; ".join(sorted(set(rivals.frame["title"]))),
-        ranks=ranks(runs, tasks),
-        nplls=nplls(runs, tasks),
-        again=note,
-        early=early(ours.frame),
+        cards=cards(files),
     )
+
+
+def lost(rows: GoalRows, found: Found) -> str:
+    """Where weal is worse, and where it is not told apart, before where it is better."""
+    lines = [f"**{GOALS[rows.goal].title}**, {_count(len(rows.tasks()), 'task')}:", ""]
+    for verdict, word in ((WORSE, "than"), (OPEN, "from"), (BETTER, "than")):
+        counted = [
+            f"{rows.title(method)} on {_on(tasks_with(own, verdict), len(own), verdict)}"
+            for method, own in found.items()
+            if tasks_with(own, verdict)
+        ]
+        said = f"{word} {'; '.join(counted)}" if counted else "on no task"
+        lines.append(f"- *{verdict}* {said}")
+    return "\n".join(lines)
+
+
+def _on(tasks: list[str], of: int, verdict: str) -> str:
+    """How many tasks of how many; those where weal is worse by name."""
+    counted = share(len(tasks), of)
+    if verdict == WORSE:
+        counted += f" ({', '.join(map(task_title, tasks))})"
+    return counted
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def _goal(rows: GoalRows, found: Found, figures: Figures) -> str:
+    made, title = repeat(*rows.files), GOALS[rows.goal].title.lower()
+    return GOAL.format(
+        title=GOALS[rows.goal].title,
+        goal=title,
+        says=says(rows),
+        summary=summary(rows, found),
+        groups="".join(_group(rows, found, group, figures, made) for group in GROUPS),
+        times=times(rows),
+        made=made,
+    )
+
+
+def says(rows: GoalRows) -> str:
+    """The score, and how many realisations there are."""
+    score = GOALS[rows.goal]
+    counts = [len(rows.rows[task, rows.ours]["areas"]) for task in rows.tasks()]
+    better = "lower" if score.lower_is_better else "higher"
+    few = "" if min(counts) == max(counts) else f" to {max(counts)}"
+    return (
+        f"The score is the {score.score}; {better} is better. weal was run for {min(counts)}{few} "
+        "realisations of each task, other methods for as many or fewer, as the tables say."
+    )
+
+
+def summary(rows: GoalRows, found: Found) -> str:
+    """One row for each other method: verdicts counted, and the mean over tasks."""
+    lines = []
+    for method, own in found.items():
+        counts = [len(tasks_with(own, verdict)) for verdict in (WORSE, OPEN, BETTER)]
+        mean = whole(ends(over_tasks(own.values())))
+        lines.append([rows.title(method), len(own), *counts, mean])
+    header = ["weal beside", "tasks", "worse", "not told apart", "better", "mean over tasks"]
+    return table(header, lines, "lrrrrr")
+
+
+def _group(rows: GoalRows, found: Found, group: str, figures: Figures, made: str) -> str:
+    if not (tasks := rows.tasks(group)):
+        return ""
+    name = f"{rows.goal}-{group}"
+    figures |= learning_curves(name, rows, tasks)
+    return GROUP.format(
+        title=GROUPS[group],
+        goal=GOALS[rows.goal].title.lower(),
+        figure=figure(name, f"{GOALS[rows.goal].score} against labels, all methods, task by task"),
+        table=_tasks(rows, found, tasks),
+        made=made,
+    )
+
+
+def _tasks(rows: GoalRows, found: Found, tasks: list[str]) -> str:
+    """Tasks down, methods across."""
+    lines = [
+        [task_title(task), verdict_of(task, rows, found), _area(rows, task),
+         *(_cell(own.get(task)) for own in found.values())]
+        for task in tasks
+    ]  # fmt: skip
+    header = ["task", "weal is", "area", *(rows.title(method) for method in found)]
+    return table(header, lines, "llr" + "r" * len(found))
+
+
+def verdict_of(task: str, rows: GoalRows, found: Found) -> str:
+    """The verdicts on one task, in words."""
+    counts = {
+        verdict: sum(own[task].verdict == verdict for own in found.values() if task in own)
+        for verdict in (WORSE, BETTER)
+    }
+    words = [f"{verdict} than {n}" for verdict, n in counts.items() if n]
+    return ", ".join(words) or OPEN
+
+
+def _area(rows: GoalRows, task: str) -> str:
+    areas = rows.rows[task, rows.ours]["areas"]
+    return signed(sum(areas) / len(areas), 2)
+
+
+def _cell(one: Comparison | None) -> str:
+    """A difference with its interval and number of realisations; bold where it is decided."""
+    if one is None:
+        return ""
+    mean = bold(signed(one.difference.mean, 2), one.verdict != OPEN)
+    return f"{mean}<br>{whole(_interval(one.difference))}"
+
+
+def _interval(found: Interval) -> str:
+    if found.n < 2:
+        return f"(n {found.n})"
+    return f"({signed(found.low, 2)} to {signed(found.high, 2)}; n {found.n})"
+
+
+def times(rows: GoalRows) -> str:
+    """Milliseconds of a query of each method, the median over tasks; busy ones are marked."""
+    lines = []
+    for method in rows.methods:
+        own = [row for (_, name), row in rows.rows.items() if name == method]
+        quiet = [row["seconds"] for row in own if not row.get("busy")]
+        shown = milliseconds(1e3 * median(quiet or [row["seconds"] for row in own]))
+        lines.append([rows.title(method), len(own), whole(shown + ("" if quiet else " busy"))])
+    return table(["method", "tasks", "a query"], lines, "lrr")
+
+
+def methods() -> str:
+    """The fixed table of methods, as lists."""
+    parts = []
+    for goal, own in METHODS.items():
+        listed = [f"- {method.title}: fitted {method.refits}" for method in own]
+        parts.append(f"**{GOALS[goal].title}**\n\n" + "\n".join(listed))
+    return "\n\n".join(parts)
 
 
 ABOUT = {
@@ -151,87 +306,3 @@ def cards(files: Files) -> str:
     one = ":::{{grid-item-card}} {title}\n:link: {name}\n:link-type: doc\n\n{says}\n:::"
     found = [one.format(name=n, title=ABOUT[n][0], says=ABOUT[n][1]) for n in there(files)]
     return "::::{grid} 1 2 2 3\n:gutter: 2\n\n" + "\n\n".join(found) + "\n\n::::"
-
-
-def methods_of(runs: pd.DataFrame, task: str) -> set[str]:
-    """The methods that a task was played with."""
-    return set(runs.loc[runs["task"] == task, "method"])
-
-
-def best_rival(runs: pd.DataFrame, task: str, column: str = "area") -> str:
-    """The rival with the lowest mean, over the realisations that we have too."""
-    ours = by_realisation(runs, task, OURS, column)
-    rows = runs[(runs["task"] == task) & runs["realisation"].isin(ours.index)]
-    rows = rows[~rows["method"].isin([OURS, RANDOM])]
-    return str(rows.groupby("method")[column].mean().idxmin())
-
-
-def found(tasks: list[str], against: list[Interval], beside: list[Interval]) -> str:
-    """What is found, in one or two sentences."""
-    n = len(tasks)
-    one, other = (sum(d.mean < 0.0 for d in each) for each in (against, beside))
-    sure, surely = (sum(d.high < 0.0 for d in each) for each in (against, beside))
-    lost = [task_title(t) for t, d in zip(tasks, beside, strict=True) if d.low > 0.0]
-    mean = np.mean([d.mean for d in beside])
-    text = (
-        f"With its defaults weal learns faster than random choice on {share(one, n)} tasks and "
-        f"faster than the best of the rival methods on {share(other, n)}; the whole interval is "
-        f"below 0 on {sure} and on {surely}. In the mean over tasks its error along the curve is "
-        f"{abs(1.0 - 10.0**mean):.0%} {'lower' if mean < 0.0 else 'higher'} than that of the best "
-        "rival of each."
-    ).replace("%", " %")
-    return text + (f" It is behind on {', '.join(lost)}." if lost else "")
-
-
-def areas(
-    runs: pd.DataFrame,
-    tasks: list[str],
-    against: list[Interval],
-    best: dict[str, str],
-    beside: list[Interval],
-) -> str:
-    """Areas and differences, task by task."""
-    titles = dict(zip(runs["method"], runs["title"], strict=True))
-    rows: list[list[Any]] = []
-    for task, random, rival in zip(tasks, against, beside, strict=True):
-        area = by_realisation(runs, task, OURS).mean()
-        differences = [whole(ends(d, digits=2)) for d in (random, rival)]
-        rows.append([task_title(task), signed(area, 2), *differences, titles[best[task]]])
-    header = ["task", "area", "minus random", "minus best rival", "which is"]
-    return table(header, rows, "lrrrl")
-
-
-def ranks(runs: pd.DataFrame, tasks: list[str]) -> str:
-    """Mean ranks of all methods by area."""
-    rows = runs[runs["task"].isin(tasks)]
-    means = rows.groupby(["task", "title"])["area"].mean().unstack("title")
-    found = means.rank(axis=1).mean().sort_values()
-    listed = "; ".join(f"{title} {rank:.1f}" for title, rank in found.items())
-    return f"Mean rank by area, of {len(found)} methods: {listed}."
-
-
-def nplls(runs: pd.DataFrame, tasks: list[str]) -> str:
-    """NPLL half way and in the end, of ours and of the best rival."""
-    rows = []
-    for task in tasks:
-        cells = []
-        for column in ("npll half", "npll"):
-            ours = by_realisation(runs, task, OURS, column).mean()
-            other = by_realisation(runs, task, best_rival(runs, task, column), column).mean()
-            cells += [bold(plain(ours), ours <= other), bold(plain(other), other < ours)]
-        rows.append([task_title(task), *cells])
-    header = ["task", "weal, half way", "best rival", "weal, in the end", "best rival"]
-    return table(header, rows, "lrrrr")
-
-
-def early(runs: pd.DataFrame) -> str:
-    """What the error was in the first ten queries."""
-    ours = runs[runs["method"] == OURS]
-    tenth = ours.groupby("task")["nmse 10"].mean()
-    single = ours.loc[ours["worst of first 10"].idxmax()]
-    return (
-        f"After ten queries the error (NMSE; guessing the mean of all labels has 1) is "
-        f"{plain(tenth.max())} on the worst task in the mean ({task_title(str(tenth.idxmax()))}). "
-        f"The worst single moment within the first ten, of {len(ours)} runs, was "
-        f"{plain(single['worst of first 10'])} ({task_title(single['task'])})."
-    )

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import record
-from benchmarks.pages import choice, curves, figures
+from benchmarks.pages import choice, curves, figures, learning_curves
 from benchmarks.pages.result_files import Figures, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def all_others(row):
 def pages_of(results):
     """The pages without their figures, which the documentation draws and which take far longer."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (figures, curves):
+        for module in (figures, curves, learning_curves):
             patch.setattr(module, "svg", lambda *_: b"")
         made = script().made(results)
     return {name: content.decode() for name, content in made.items() if name.endswith(".md")}
@@ -89,7 +89,8 @@ def test_under_every_table_is_how_to_repeat_it(kept):
         assert tables
         assert all(below.startswith(":::{dropdown} Measured 20") for below in tables)
         for note in re.findall(r":::\{dropdown\}(.*?)\n:::", text, flags=re.S):
-            for word in ("$ python", "seeds: ", "date: 20", "commit: `", "versions: python"):
+            assert re.search(r"\$ (python|./scripts/results) ", note)
+            for word in ("seeds: ", "date: 20", "commit: `", "versions: python"):
                 assert word in note
 
 
@@ -218,6 +219,6 @@ def test_the_page_on_choosing_says_what_bounds_the_gain(tmp_path):
     assert "On 1 of them an oracle that looks at labels before it asks gains -0.400" in text
 
 
-@pytest.mark.parametrize("name", ["record", "pages.markdown", "pages.labels"])
+@pytest.mark.parametrize("name", ["record", "pages.markdown", "pages.labels", "pages.paired"])
 def test_examples_in_the_modules_hold(name):
     assert doctest.testmod(import_module(f"benchmarks.{name}")).failed == 0
