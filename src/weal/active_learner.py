@@ -62,9 +62,9 @@ from weal.learner.quantity_predictions import predict_inputs
 from weal.learner.sharded_candidates import open_candidates
 from weal.learner.state import QuantityView, State, begin
 from weal.learner.transitions import apply
-from weal.model.checks import check_count, check_seed
+from weal.model.checks import check_count, check_level, check_seed
 from weal.model.model import Model, in_units, log_density_in_units
-from weal.progress import line_on_stderr
+from weal.progress import Progress, line_on_stderr
 from weal.quantities.declarations import declared_quantity
 from weal.quantities.kinds import WORKED, worked_quantity
 from weal.shards.dask_executor import choose_executor
@@ -74,6 +74,9 @@ if TYPE_CHECKING:
     import pandas
 
     from weal.diagnostics.contradictions import Contradiction
+    from weal.diagnostics.learner_status import LearnerStatus, TrendCache
+    from weal.diagnostics.row_explanation import RowExplanation
+    from weal.diagnostics.suspects import Suspects
     from weal.learner.batch_options import AtMostArgument, RowsArgument, SameArgument
     from weal.learner.run import Run
     from weal.plots.axes import Plots
@@ -108,6 +111,7 @@ class LearnerView:
 
     _state: State
     _beliefs: PosteriorCache
+    _trends: "TrendCache | None" = None  # errors over the labels, for `status`
 
     @property
     def state(self) -> State:
@@ -361,7 +365,7 @@ class LearnerView:
     def predict(self, x: Any, return_std: bool = False, *, quantity: str | None = None) -> Any:
         """Predict the mean of f, and optionally its sd, for candidates by id or for rows.
 
-        `model` also predicts intervals, quantiles and densities of labels.
+        `predict_interval` has intervals of labels, `model` their quantiles and densities.
 
         Parameters
         ----------
@@ -402,6 +406,171 @@ class LearnerView:
         predicted = predict_inputs(self._state, self._beliefs, told, X)
         mean, sd = (float(one[0]) if single else one for one in predicted.moments())
         return (mean, sd) if return_std else mean
+
+    @overload
+    def predict_interval(
+        self, x: OneId, level: float = 0.9, *, quantity: str | None = None
+    ) -> tuple[float, float]: ...
+    @overload  # a tuple is one id, or several
+    def predict_interval(
+        self, x: tuple[Any, ...], level: float = 0.9, *, quantity: str | None = None
+    ) -> Any: ...
+    @overload
+    def predict_interval(
+        self, x: Rows, level: float = 0.9, *, quantity: str | None = None
+    ) -> tuple[Array, Array]: ...
+    def predict_interval(self, x: Any, level: float = 0.9, *, quantity: str | None = None) -> Any:
+        """Prediction intervals of a label, noise included, for candidates by id or for rows.
+
+        Parameters
+        ----------
+        x : id, list of ids, array (N, d) or frame
+            As of `predict`.
+        level : float
+            The probability with which an interval contains a label, between 0 and 1.
+        quantity : str or None
+            Which quantity, a number or grades; None: the only one.
+
+        Returns
+        -------
+        low : float, or array (N,)
+            Lower ends, in units of the labels. One id gives one number.
+        high : float, or array (N,)
+            Upper ends.
+
+        Raises
+        ------
+        RuntimeError
+            While labels are too few for a model.
+        UnknownId
+            Where an id is not in the pool.
+        ValueError
+            Where the quantity has words without an order: `predict_proba` has their probabilities.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.linspace(0, 6, 31)[:, None]
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(0, 31, 3), np.sin(X[::3, 0]))
+        >>> low, high = learner.predict_interval(10)
+        >>> bool(low < np.sin(2.0) < high)
+        True
+        """
+        X, single = inputs_at(self.candidates, x)
+        told = find_told(self._state, quantity)
+        found = predict_inputs(self._state, self._beliefs, told, X, check_level(level))
+        if found.low is None or found.high is None:
+            raise ValueError(
+                f"{told.name} has words, and no intervals: predict_proba() gives the probability "
+                "of each word"
+            )
+        low, high = (float(one[0]) if single else one for one in (found.low, found.high))
+        return low, high
+
+    def status(
+        self, *, until: Until | str | None = None, progress: Progress | None = None
+    ) -> "LearnerStatus":
+        """The status of the learner: progress towards its goal, and advice on stopping.
+
+        Parameters
+        ----------
+        until : Until, str or None
+            When to stop, such as "error < 6" or "labels = 80"; the advice looks at it.
+        progress : function or None
+            Called with what is being done, how far it is, and of how much.
+
+        Returns
+        -------
+        LearnerStatus
+            Counts, `headline` (the one number of the goal), `beliefs` (errors, noise, inputs and
+            experts), `suspects` and `advice`; it prints as text, of which `lines()` is the list.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.linspace(0, 6, 31)[:, None]
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(0, 31, 3), np.sin(X[::3, 0]))
+        >>> found = learner.status()
+        >>> found.labels, found.candidates, found.headline.kind
+        (11, 31, 'error')
+        """
+        from weal.diagnostics.learner_status import TrendCache, learner_status
+        from weal.goals.grammar import parse_until
+
+        self._trends = self._trends or TrendCache()
+        stop = parse_until(until) if isinstance(until, str) else until
+        return learner_status(self._state, self._beliefs, self._trends, stop, progress)
+
+    def explain(self, name: Hashable, quantity: str | None = None) -> "RowExplanation":
+        """Explain a candidate: its prediction, why it was asked, and the labels nearby.
+
+        Parameters
+        ----------
+        name : id
+            Which candidate.
+        quantity : str or None
+            Which quantity; None: the one that the goal looks at first.
+
+        Returns
+        -------
+        RowExplanation
+            With `row`, `labels`, `mean`, `sd`, `low` and `high` (90 %), `why` in sentences, and
+            `near`, the nearest labelled rows; it prints as text.
+
+        Raises
+        ------
+        UnknownId
+            Where the id is not in the pool.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> learner = ActiveLearner(np.linspace(0, 6, 31)[:, None])
+        >>> learner.explain(learner.ask()).why
+        'Fills the space before there is a model.'
+        """
+        from weal.diagnostics.row_explanation import explain_row
+
+        names = [one.name for one in self._state.measured]
+        told = find_told(self._state, quantity or self.goal.scored(names)[0])
+        return explain_row(self._state, self._beliefs, told, self.candidates.name(name))
+
+    def suspects(self, quantity: str | None = None) -> "Suspects":
+        """Labels that are probably wrong, the most surprising first; nothing is changed.
+
+        Labels of rows that were asked together, or told in one call, may be swapped.
+
+        Parameters
+        ----------
+        quantity : str or None
+            Whose labels, those of a number; None: those of the only quantity.
+
+        Returns
+        -------
+        list of Suspect
+            With `id`, `label`, `expected` and `sd` by the other labels, `probability` of being
+            wrong, and `words`; none before there is a model. It prints as text.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from weal import ActiveLearner
+        >>> X = np.linspace(0, 6, 31)[:, None]
+        >>> y = 5.0 + np.sin(X[:, 0])
+        >>> y[10] *= 10  # a decimal point was lost
+        >>> learner = ActiveLearner(X)
+        >>> learner.tell(range(31), y)
+        >>> [(one.id, one.factor) for one in learner.suspects()]
+        [(10, 10.0)]
+        """
+        from weal.diagnostics.learner_status import learner_suspects
+
+        return learner_suspects(self._view(quantity), self._beliefs)
 
     def predict_proba(self, x: Any, quantity: str | None = None) -> Array:
         """Probabilities of the words of a quantity, for candidates by id or for rows.

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from weal.campaign.status import Status
     from weal.campaign.suggestions import LeasedRow
     from weal.diagnostics.contradictions import Contradiction
-    from weal.diagnostics.suspects import Suspect
+    from weal.diagnostics.suspects import Suspects
     from weal.goals.protocol import Goal
     from weal.goals.until import Until
     from weal.learner.batch_options import AtMostArgument, RowsArgument, SameArgument
@@ -312,7 +312,7 @@ class Campaign(CampaignLog):
         wanted.check_rows(session.ledger.rows)
         return best(session, wanted, check_count(n))
 
-    def suspects(self) -> "list[Suspect]":
+    def suspects(self) -> "Suspects":
         """Labels that are probably wrong, the most surprising first.
 
         Returns
@@ -322,8 +322,9 @@ class Campaign(CampaignLog):
             empty before there is a model.
         """
         from weal.campaign.suspect_report import find_suspects
+        from weal.diagnostics.suspects import Suspects
 
-        return list(find_suspects(self.read_session()).labels)
+        return Suspects(find_suspects(self.read_session()).labels)
 
     def contradictions(self) -> "list[Contradiction]":
         """Find labels that contradict the other labels; nothing is changed.

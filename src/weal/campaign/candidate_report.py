@@ -19,9 +19,9 @@ from weal.campaign.prediction_text import (
     prediction_of_quantity,
     prediction_text,
 )
-from weal.campaign.row_predictions import lead_quantity, predict_rows, quantity_neighbours
+from weal.campaign.row_predictions import lead_quantity, predict_rows
 from weal.campaign.session import Session
-from weal.diagnostics.explanation import Neighbour, sentences, usual_sd
+from weal.diagnostics.explanation import Neighbour, quantity_neighbours, sentences, usual_sd
 from weal.errors import UnknownId
 from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
@@ -81,7 +81,7 @@ def candidate_report(
     own = [event for event in events if event.id == name]
     asked = next((event.body for event in reversed(own) if event.kind == "asked"), None)
     quantity = lead_quantity(state)
-    [near] = quantity_neighbours(session, quantity, [name])
+    [near] = quantity_neighbours(state, session.beliefs, quantity, [name])
     [now_predicted] = predict_rows(state, session.beliefs, [name])
     lease = ledger.leases.get(name)
     expected = None

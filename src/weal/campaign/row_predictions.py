@@ -9,15 +9,12 @@ first four alone.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from weal.campaign.events import PredictionBody, QuantityPredictionBody
 from weal.core.arrays import Array
 from weal.core.constants import INTERVAL_LEVEL
-from weal.diagnostics.explanation import Neighbour, neighbours
 from weal.learner.joint_scores import outcome_view
-from weal.learner.label_entry import told_labels
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.quantity_predictions import has_models, predict_inputs
 from weal.learner.state import State
@@ -25,7 +22,7 @@ from weal.quantities.kinds import WORKED
 from weal.quantities.protocol import Quantity
 
 if TYPE_CHECKING:
-    from weal.campaign.session import Session
+    pass
 
 
 def predict_rows(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[PredictionBody]:
@@ -78,15 +75,3 @@ def predict_quantity(
 def lead_quantity(state: State) -> Quantity:
     """The measured quantity that the goal looks at first."""
     return state.find_measured(state.settings.goal.scored([one.name for one in state.measured])[0])
-
-
-def quantity_neighbours(
-    session: "Session", quantity: Quantity, ids: Sequence[str]
-) -> list[tuple[Neighbour, ...]]:
-    """The nearest rows with a label of the quantity, for each of these ids."""
-    view = session.view(quantity.parts()[0].name)
-    found = neighbours(view, session.beliefs.model(view) if view.has_model else None, ids)
-    if quantity.parts()[0] == quantity:
-        return found
-    told = told_labels(session.state, quantity).by_name
-    return [tuple(replace(one, label=told[one.id][-1].y) for one in near) for near in found]

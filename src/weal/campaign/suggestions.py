@@ -42,10 +42,16 @@ from weal.campaign.events import (
 from weal.campaign.idempotency import AskCall, ask_keys, check_command, find_asked
 from weal.campaign.ledger import Lease, Ledger, is_archived
 from weal.campaign.prediction_text import moments_of, outcome_sentence
-from weal.campaign.row_predictions import lead_quantity, predict_rows, quantity_neighbours
+from weal.campaign.row_predictions import lead_quantity, predict_rows
 from weal.campaign.rules import read_rows
 from weal.campaign.session import Session
-from weal.diagnostics.explanation import Neighbour, brief, sentences, usual_sd
+from weal.diagnostics.explanation import (
+    Neighbour,
+    brief,
+    quantity_neighbours,
+    sentences,
+    usual_sd,
+)
 from weal.errors import AlreadyLabelled, Archived, Conflict, UnknownId, WealError
 from weal.goals.grammar import parse_goal
 from weal.learner.batch_options import NO_OPTIONS, BatchOptions, is_count
@@ -479,7 +485,9 @@ def explain(session: Session, leases: Sequence[Lease]) -> list[LeasedRow]:
     if not leases:
         return []
     view, quantity = session.view(), lead_quantity(session.state)
-    near = quantity_neighbours(session, quantity, [lease.id for lease in leases])
+    near = quantity_neighbours(
+        session.state, session.beliefs, quantity, [lease.id for lease in leases]
+    )
     is_number = view.has_model and not quantity.words
     usual = usual_sd(view, session.beliefs) if is_number else None
     pairs = zip(leases, near, strict=True)

@@ -5,7 +5,7 @@ are the rows labelled now, by the distance of the present model (`effects`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from weal import text
 from weal.core.arrays import Array
 from weal.diagnostics import effects
+from weal.learner.label_entry import told_labels
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import QuantityView, State
 from weal.model.model import Model
@@ -111,6 +112,18 @@ def neighbours(
     usual = np.median(effects.distances(model, pool, some, known).min(axis=1))
     D = effects.distances(model, pool, view.candidates.inputs(ids), known) / (float(usual) or 1.0)
     return [_nearest(row, names, labels, own) for row, own in zip(D, ids, strict=True)]
+
+
+def quantity_neighbours(
+    state: State, beliefs: PosteriorCache, quantity: Quantity, ids: Sequence[Hashable]
+) -> list[tuple[Neighbour, ...]]:
+    """The nearest rows with a label of the quantity, for each of these ids."""
+    view = state.view(quantity.parts()[0].name)
+    found = neighbours(view, beliefs.model(view) if view.has_model else None, ids)
+    if quantity.parts()[0] == quantity:
+        return found
+    told = told_labels(state, quantity).by_name
+    return [tuple(replace(one, label=told[one.id][-1].y) for one in near) for near in found]
 
 
 def _nearest(

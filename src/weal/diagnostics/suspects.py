@@ -35,7 +35,7 @@ from weal.diagnostics.leave_one_out import LeaveOneOut, leave_one_out, leave_one
 from weal.learner.state import QuantityView
 from weal.model.model import Model, summary
 from weal.model.training import TrainedEnsemble
-from weal.text import number, percent, plus_minus
+from weal.text import facts_lines, number, percent, plus_minus
 
 WITHIN_ONE_SD = 0.6827  # probability of a normal
 
@@ -185,6 +185,16 @@ class Suspect:
             times = number(self.factor if large else 1.0 / self.factor)
             return f"{said}; {times} times too {'large' if large else 'small'}?"
         return f"{said}; wrong with {percent(self.probability)} probability"
+
+
+class Suspects(list[Suspect]):
+    """A list of suspects, which prints as a line for each."""
+
+    def __repr__(self) -> str:
+        return "\n".join(one.words for one in self) or "No label is suspect."
+
+    def _repr_html_(self) -> str:
+        return facts_lines([repr(self)])
 
 
 @dataclass(frozen=True, slots=True)

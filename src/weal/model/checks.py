@@ -152,6 +152,13 @@ def check_levels(levels: ArrayLike) -> Array:
     return given
 
 
+def check_level(level: float) -> float:
+    """Refuse a level that is not a probability between 0 and 1."""
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
+    return level
+
+
 def check_count(n: int) -> int:
     """Refuse a value that is not a positive integer."""
     if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:

@@ -20,7 +20,7 @@ from weal.core.paper.kernels import Kernel
 from weal.core.protocols import Embedding, Points
 from weal.core.scaling import Scaling
 from weal.model import scaled_data
-from weal.model.checks import check_levels
+from weal.model.checks import check_level, check_levels
 from weal.model.joint_posterior import check_joint_rows, draw_functions, mean_covariance
 from weal.model.training import TrainedEnsemble, probabilities
 from weal.tables.inputs import inputs_of
@@ -189,8 +189,7 @@ class Model:
 
     def predict_interval(self, X: Any, level: float = 0.9) -> tuple[Array, Array]:
         """Ends (N,), (N,) of intervals that contain a label at X with this probability."""
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
+        check_level(level)
         low, high = self.predict_quantiles(X, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
         return low, high
 
@@ -201,8 +200,7 @@ class Model:
         ends are theirs to 1e-8 of the sd of a label. `of` is how many rows the table has of which X
         is a part.
         """
-        if not 0.0 < level < 1.0:
-            raise ValueError(f"level is {level!r}; it must be a probability between 0 and 1")
+        check_level(level)
         found = summary(self._for_labels, self.scaling, self.scaled_inputs(X), level, of)
         found[[0, 2, 3]] = self.clip(found[[0, 2, 3]])
         return found

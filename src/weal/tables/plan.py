@@ -37,6 +37,7 @@ from weal.tables.plan_json import check_keys, column_from_json, column_to_json, 
 from weal.tables.table import Table
 from weal.tables.table_error import Remedy, TableError
 from weal.tables.table_options import TableOptions, check_features
+from weal.text import facts_html
 
 PLAN_VERSION = 1
 # The type that makes an input of a column that was dropped, by the reason.
@@ -49,6 +50,7 @@ _PLURALS = {
     "category": "categories",
 }
 _LEVELS_SHOWN = 6
+_COLUMNS_SHOWN = 60
 MIN_TARGET_GAPS = 0.8  # share of missing cells that makes a column a likely target
 
 
@@ -114,6 +116,20 @@ class TablePlan:
     def lines(self) -> list[str]:
         """One line for each column."""
         return [f"{column.name}: {_column_text(column)}" for column in self.columns]
+
+    def __repr__(self) -> str:
+        return "\n".join([f"<TablePlan: {self.describe()}>", *self._shown().values()])
+
+    def _repr_html_(self) -> str:
+        shown = {name: line.partition(": ")[2] for name, line in self._shown().items()}
+        return facts_html(f"Plan: {self.describe()}", shown)
+
+    def _shown(self) -> dict[str, str]:
+        """The lines of the first columns by name, and how many others there are."""
+        each = zip(self.columns, self.lines(), strict=True)
+        found = {one.name: f"  {line}" for one, line in list(each)[:_COLUMNS_SHOWN]}
+        more = len(self.columns) - _COLUMNS_SHOWN
+        return {**found, "...": f"  ...: {more} more columns"} if more > 0 else found
 
     def to_json(self) -> PlanBody:
         """The plan as a JSON object."""

@@ -22,7 +22,6 @@ import numpy as np
 from weal.campaign.candidates import CandidateTable
 from weal.campaign.export import export as write_export
 from weal.campaign.ledger import Ledger
-from weal.campaign.row_predictions import quantity_neighbours
 from weal.campaign.session import Session
 from weal.campaign.suggestions import explain
 from weal.core.arrays import Array
@@ -34,7 +33,7 @@ from weal.diagnostics.effects import (
     partial_dependence,
     partial_dependence_of_two,
 )
-from weal.diagnostics.explanation import sample
+from weal.diagnostics.explanation import quantity_neighbours, sample
 from weal.diagnostics.suspects import predictions_by_others
 from weal.diagnostics.word_scores import left_out_words
 from weal.learner.label_entry import told_labels
@@ -135,7 +134,9 @@ def neighbours_of(
     session = context.campaign(arguments["name"]).read_session()
     if arguments["id"] not in session.state.candidates.index:
         return []
-    (found,) = quantity_neighbours(session, _quantity(session, arguments), [arguments["id"]])
+    (found,) = quantity_neighbours(
+        session.state, session.beliefs, _quantity(session, arguments), [arguments["id"]]
+    )
     return [
         {"id": str(one.id), "label": one.label, "words": one.words,
          "cells": _inputs(session, one.id)}

@@ -8,7 +8,8 @@ from collections import Counter
 
 import numpy as np
 
-from weal.diagnostics.error_trend import Trend, error_trend, expected_error_inputs, fingerprint
+from weal.diagnostics.error_trend import Trend, expected_error_inputs
+from weal.diagnostics.learner_status import TrendCache
 from weal.diagnostics.leave_one_out import baseline
 from weal.diagnostics.stopping import change_by_last_labels
 from weal.goals.protocol import GoalProgress
@@ -35,7 +36,7 @@ class LearnerReport:
 
     def __init__(self, beliefs: PosteriorCache) -> None:
         self.beliefs = beliefs
-        self._trend: tuple[str, Trend] | None = None  # with the fingerprint of its labels
+        self._trends = TrendCache()
 
     def read(self, state: State) -> LearningReport:
         """The report of a state; empty before there is a model.
@@ -58,22 +59,10 @@ class LearnerReport:
         if not view.has_model or not len(view.labels):
             return LearningReport()
         model = self.beliefs.model(view)
-        trend = self._course(view, model)
+        trend = self._trends.read(view, model)
         if state.settings.goal.curve == "errors":
             return _error_report(view, model, trend)
         return _goal_report(view, trend)
-
-    def _course(self, view: QuantityView, model: Model) -> Trend:
-        X, goal = expected_error_inputs(view.state), view.settings.goal
-        known = None
-        if self._trend is not None:
-            of, before = self._trend
-            t = before.now.labels
-            if t <= len(model.trained.y) and of == fingerprint(model, X, t, goal):
-                known = before
-        found = error_trend(model, view.settings.n_start, X, known, None, goal)
-        self._trend = (fingerprint(model, X, found.now.labels, goal), found)
-        return found
 
 
 def _error_report(view: QuantityView, model: Model, trend: Trend) -> LearningReport:
