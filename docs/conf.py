@@ -25,6 +25,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx_copybutton",
     "sphinx_design",
+    "accessible",
     "bibtex",
     "mathml",
     "page_keywords",

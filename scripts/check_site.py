@@ -2,10 +2,10 @@
 
     python scripts/check_site.py [FOLDER]     (docs/_build/html; scripts/docs calls it)
 
-Every link leads to a file and an anchor that are there, in the Markdown files at the root too. No
-page loads anything from another host. In Chromium, from the file system: no page is wider than a
-phone, and nothing is missing or fails. What is wrong is printed, a line for each, and the exit code
-is 1. `scripts/check_search.py` looks at the search.
+Every link leads to a file and an anchor that are there, in the Markdown files at the root too.
+Every page has one title, and loads nothing from another host. In Chromium, from the file system: no
+page is wider than a phone, and nothing is missing or fails. What is wrong is printed, a line for
+each, and the exit code is 1. `scripts/check_search.py` looks at the search.
 """
 
 import os
@@ -48,6 +48,7 @@ class Page(HTMLParser):
         super().__init__()
         self.anchors: set[str] = set()
         self.links: list[Link] = []
+        self.titles = 0
         self._style = False
         self.feed(text)
 
@@ -55,6 +56,7 @@ class Page(HTMLParser):
         """Note what it is called and where it leads."""
         found = {name: value or "" for name, value in attrs}
         self.anchors |= {found[key] for key in ("id", "name") if key in found}
+        self.titles += tag == "h1"
         self._style = tag == "style"
         if tag in ("a", "area") and "href" in found:
             self.links.append((found["href"], False))
@@ -130,9 +132,14 @@ def look(path: Path, link: str, loaded: bool, top: Path) -> str | None:
 
 
 def static(site: Path) -> list[str]:
-    """What is wrong with links, on all pages and in the Markdown files at the root."""
+    """What is wrong with links and titles, on all pages and in the Markdown files at the root."""
     files = [*pages(site), *sorted(site.rglob("*.css")), *sorted(site.rglob("*.svg"))]
     found = [line for path in files for line in wrong(path, site)]
+    found += [
+        f"{path.relative_to(site)}: {page_of(path).titles} headings of the first level, not one"
+        for path in pages(site)
+        if page_of(path).titles != 1
+    ]
     return found + [line for path in sorted(ROOT.glob("*.md")) for line in wrong(path, ROOT)]
 
 

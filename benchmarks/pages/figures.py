@@ -7,6 +7,7 @@ can tell apart (Okabe and Ito's); marks differ in shape, too.
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -21,6 +22,7 @@ from weal.benchmark.statistics import Interval
 
 WIDE, ROW = 4.8, 0.27  # inches: of a figure, and of a line of dots in it
 LETTERS = 9
+STYLE = Path(__file__).parents[2] / "docs" / "figures.mplstyle"  # of all figures of the site
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ def both(name: str, height: float, draw: Callable[[Axes, Ink], None]) -> Figures
 
 def svg(height: float, draw: Callable[[Figure, Ink], None], ink: Ink) -> bytes:
     """A figure of the page's width in the colours of one kind of page."""
-    style: Any = {"svg.hashsalt": "weal", "svg.fonttype": "path", "font.size": LETTERS}
+    style: Any = {"font.size": LETTERS, "axes.grid": False}
     colours = dict.fromkeys(
         ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), ink.text
     )
-    with mpl.rc_context(style | colours):
+    with mpl.rc_context(style | colours, fname=STYLE):
         fig = Figure(figsize=(WIDE, height), layout="constrained")
         draw(fig, ink)
         buffer = io.BytesIO()

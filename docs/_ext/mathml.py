@@ -16,7 +16,7 @@ def inline(translator: Any, node: nodes.math) -> None:
 def block(translator: Any, node: nodes.math_block) -> None:
     """A formula on a line of its own."""
     formula = convert(node.astext(), display="block")
-    translator.body.append(f'<div class="math-block">{formula}</div>')
+    translator.body.append(f'<div class="math-block" tabindex="0">{formula}</div>')
     raise nodes.SkipNode
 
 

@@ -71,11 +71,9 @@ const meant = (word) => {
   if (places.words.has(word)) return [[word], 1];
   if (word.length < 3) return [[], 0];
   const known = [...places.words.keys()];
-  const longer = known.filter((one) => one.startsWith(word));
-  if (longer.length) return [longer, GUESS];
-  const errors = word.length < 5 ? [] : word.length < 8 ? [1] : [1, 2];
+  const errors = word.length < 5 ? [0] : word.length < 8 ? [1] : [1, 2];
   for (const most of errors) {
-    const near = known.filter((one) => close(word, one, most));
+    const near = known.filter((one) => one.startsWith(word) || close(word, one, most));
     if (near.length) return [near, GUESS];
   }
   const shorter = (one) => one.length > 5 && word.startsWith(one) && one.length > 0.6 * word.length;

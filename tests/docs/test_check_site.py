@@ -28,7 +28,7 @@ def site(tmp_path, check_site, constants):
     (top / "more").mkdir(parents=True)
     (top / "index.html").write_text(
         '<link rel="stylesheet" href="a.css?v=1"><a href="more/b.html#x%20y">to</a>'
-        '<a href="https://example.org/">out</a><a href="#">up</a><p style="color: red">'
+        '<h1>A</h1><a href="https://example.org/">out</a><a href="#">up</a><p style="color: red">'
     )
     (top / "more" / "b.html").write_text(
         '<h1 id="x y"></h1><a href="../index.html">back</a><img src="data:image/gif;base64,R0lG">'
@@ -38,7 +38,7 @@ def site(tmp_path, check_site, constants):
 
 
 def found(check_site, site, text, file="index.html"):
-    (site / file).write_text(text)
+    (site / file).write_text(f"<h1>A</h1>{text}" if file.endswith(".html") else text)
     return [line.rpartition(": ")[2] for line in check_site.static(site)]
 
 
@@ -75,3 +75,9 @@ def test_style_sheets_and_files_beside_the_site_are_looked_at(check_site, site):
     check_site.page_of.cache_clear()
     text = "# One\n[a](#two) [b](html/index.html) [c](no.md)\n```\n[d](in-code.md)\n```\n"
     assert found(check_site, site, text, "../README.md") == ["has no such anchor", "is not there"]
+
+
+@pytest.mark.parametrize(("text", "count"), [("<h2>a</h2>", 0), ("<h1>a</h1><h1>b</h1>", 2)])
+def test_a_page_has_one_title(check_site, site, text, count):
+    (site / "index.html").write_text(text)
+    assert check_site.static(site) == [f"index.html: {count} headings of the first level, not one"]
