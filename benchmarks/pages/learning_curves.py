@@ -24,7 +24,7 @@ FLAT = 0.02  # of the span of the scores, kept free at each end
 def learning_curves(name: str, rows: GoalRows, tasks: list[str]) -> Figures:
     """The figure for light pages and for dark ones."""
     lines = ceil(len(tasks) / COLUMNS)
-    height = PANEL * lines + LEGEND_LINE * (ceil(len(rows.methods) / 2) + 2)
+    height = PANEL * lines + LEGEND_LINE * (ceil(len(rows.methods) / 2) + 1)
 
     def draw(fig: Figure, ink: Ink) -> None:
         grid = fig.subplots(lines, COLUMNS, squeeze=False)
@@ -32,8 +32,10 @@ def learning_curves(name: str, rows: GoalRows, tasks: list[str]) -> Figures:
             ax.set_axis_off()
         for ax, task in zip(grid.flat, tasks, strict=False):
             _panel(ax, rows, task, ink)
-        fig.supxlabel("labels", fontsize=SMALL)
-        fig.supylabel(GOALS[rows.goal].score, fontsize=SMALL)
+        for ax in grid[-1]:
+            ax.set_xlabel("labels", fontsize=SMALL)
+        for ax in grid[:, 0]:
+            ax.set_ylabel(GOALS[rows.goal].score.split(" of ")[0], fontsize=SMALL)
         shown = [Line2D([], [], **_look(rows, method, ink)) for method in rows.methods]
         titles = [rows.title(method) for method in rows.methods]
         fig.legend(shown, titles, loc="outside lower center", ncols=2, frameon=False,

@@ -11,7 +11,6 @@ from benchmarks.pages.markdown import (
     figure,
     milliseconds,
     repeat,
-    share,
     signed,
     table,
     whole,
@@ -40,8 +39,8 @@ html_theme.sidebar_secondary.remove: true
 
 # How weal compares
 
-weal with its defaults beside other packages. What survives correction for the number of tasks,
-losses first; weal is
+weal with its defaults beside other packages, losses first. A difference counts only if it survives
+correction for the number of tasks. Compared with the other methods, weal is
 
 {lost}
 
@@ -97,7 +96,7 @@ GOAL = """
 
 {groups}
 
-### Time of a query, {goal}
+### {goal}: time of a query
 
 {times}
 
@@ -105,7 +104,7 @@ GOAL = """
 """
 
 GROUP = """
-### {title}, {goal}
+### {goal}: {title}
 
 {figure}
 
@@ -150,7 +149,7 @@ def lost(rows: GoalRows, found: Found) -> str:
 
 def _on(tasks: list[str], of: int, verdict: str) -> str:
     """How many tasks of how many; those where weal is worse by name."""
-    counted = share(len(tasks), of)
+    counted = f"{len(tasks)} of {of}"
     if verdict == WORSE:
         counted += f" ({', '.join(map(task_title, tasks))})"
     return counted
@@ -161,9 +160,9 @@ def _count(n: int, noun: str) -> str:
 
 
 def _goal(rows: GoalRows, found: Found, figures: Figures) -> str:
-    made, title = repeat(*rows.files), GOALS[rows.goal].title.lower()
+    made, title = repeat(*rows.files), GOALS[rows.goal].title
     return GOAL.format(
-        title=GOALS[rows.goal].title,
+        title=title,
         goal=title,
         says=says(rows),
         summary=summary(rows, found),
@@ -203,7 +202,7 @@ def _group(rows: GoalRows, found: Found, group: str, figures: Figures, made: str
     figures |= learning_curves(name, rows, tasks)
     return GROUP.format(
         title=GROUPS[group],
-        goal=GOALS[rows.goal].title.lower(),
+        goal=GOALS[rows.goal].title,
         figure=figure(name, f"{GOALS[rows.goal].score} against labels, all methods, task by task"),
         table=_tasks(rows, found, tasks),
         made=made,
@@ -213,7 +212,7 @@ def _group(rows: GoalRows, found: Found, group: str, figures: Figures, made: str
 def _tasks(rows: GoalRows, found: Found, tasks: list[str]) -> str:
     """Tasks down, methods across."""
     lines = [
-        [task_title(task), verdict_of(task, rows, found), _area(rows, task),
+        [task_title(task), whole(verdict_of(task, found)), _area(rows, task),
          *(_cell(own.get(task)) for own in found.values())]
         for task in tasks
     ]  # fmt: skip
@@ -221,7 +220,7 @@ def _tasks(rows: GoalRows, found: Found, tasks: list[str]) -> str:
     return table(header, lines, "llr" + "r" * len(found))
 
 
-def verdict_of(task: str, rows: GoalRows, found: Found) -> str:
+def verdict_of(task: str, found: Found) -> str:
     """The verdicts on one task, in words."""
     counts = {
         verdict: sum(own[task].verdict == verdict for own in found.values() if task in own)

@@ -16,6 +16,9 @@ from benchmarks import record
 from benchmarks.pages import choice, curves, figures, learning_curves
 from benchmarks.pages.result_files import Figures, load
 
+from weal.benchmark.paper_claims import CLAIMS
+from weal.benchmark.tasks import TASKS
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "make_results.py"
 COUNTED = ("realisation", "batch", "labels", "queries", "claim")  # what tells rows apart
@@ -222,3 +225,21 @@ def test_the_page_on_choosing_says_what_bounds_the_gain(tmp_path):
 @pytest.mark.parametrize("name", ["record", "pages.markdown", "pages.labels", "pages.paired"])
 def test_examples_in_the_modules_hold(name):
     assert doctest.testmod(import_module(f"benchmarks.{name}")).failed == 0
+
+
+def test_the_paper_has_its_claims_first_and_a_part_for_each_of_its_ten_tasks(kept):
+    text = kept["claims.md"]
+    parts = re.split(r"^### ", text.split("## The ten experiments")[1], flags=re.M)[1:11]
+    assert len(parts) == len(TASKS) == 10
+    for part, task in zip(parts, TASKS.values(), strict=True):
+        assert part.startswith(task.title)
+        assert f"(claims-{task.name}-light.svg)" in part
+        assert re.search(r"^- claim \d, .*: (holds|not shown)$", part, flags=re.M)
+    assert text.index("| the paper says |") < text.index("## The ten experiments")
+
+
+def test_the_page_on_the_paper_begins_with_the_table_of_claims():
+    table = script().claims.part_of_paper_page(load(record.RESULTS))
+    assert len(table_rows(table)) == len(CLAIMS)
+    page = (ROOT / "docs" / "understand" / "paper.md").read_text(encoding="utf-8")
+    assert script().PAPER_PART in page.split("\n## ")[1]
