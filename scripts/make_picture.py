@@ -1,84 +1,96 @@
 """Draw the picture of the README: the rows that weal measures, and its error against random choice.
 
-python scripts/make_picture.py [FOLDER]      (docs/_static; half a minute)
+python scripts/make_picture.py [FOLDER]      (docs/_static; a minute)
 
-The function is Gramacy and Lee's, a bump in one corner of a square and nothing elsewhere, with a
-little noise: 400 candidates, the same model for both, and the true error over all candidates.
+The table is the sample of the README, 400 recipes of an invented reaction with four inputs and a
+little noise: the same model for both curves, and the true error over all recipes.
 weal-beside-random.svg is for a light background, weal-beside-random-dark.svg for a dark one. Both
 are transparent, 640 units wide, and legible at half that width: no text is smaller than 21 units.
 """
 
+import csv
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import contourpy
 import numpy as np
 from numpy.typing import NDArray
 
 from weal import ActiveLearner
+from weal.samples import path as sample_path
+from weal.samples import reactions
 
-LABELS, SEEDS, N, NOISE = 60, 10, 400, 0.01
-FIRST = 5  # labels before the first model
+LABELS, SEEDS = 60, 10
+INPUTS = ("temp", "hours", "catalyst", "pressure")
 Array = NDArray[np.float64]
 METHODS = {"auto": "weal", "random": "random"}
-LEVELS = (-0.36, -0.24, -0.12, -0.04, 0.04, 0.12, 0.24, 0.36)
-HEIGHT, WIDTH, SIDE, TOP = 330, 640, 266, 42
-PLOT = (330, 530)  # left and right end of the curves
+LEVELS = (20, 40, 60, 80)  # yields at which the colour of a row changes, in %
+HEIGHT, WIDTH, SIDE, TOP = 342, 640, 266, 42
+PLOT = (336, 518)  # left and right end of the curves
 FONT = "font:21px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif"
 
 
-class Run(NamedTuple):
-    """One run: candidates, ids in the order of asking, error after each label from the fifth."""
+class Table(NamedTuple):
+    """Inputs, measured and true yields of all recipes."""
 
     X: Array
-    ids: list[int]
+    y: Array
+    truth: Array
+
+
+class Run(NamedTuple):
+    """One run: rows in the order of asking, error after each label from `first` on."""
+
+    rows: list[int]
     errors: Array
+    first: int
 
 
 class Theme(NamedTuple):
     """Colours for one background."""
 
     text: str
-    dots: str
+    axis: str
     ring: str
-    inside: str
     weal: str
     random: str
-    low: str
-    high: str
+    yields: tuple[str, ...]  # from low to high
 
 
 THEMES = {
     "weal-beside-random.svg": Theme(
-        "#1f2328", "#57606a", "#000", "#fff", "#0063a0", "#b84a00", "#6aaed6", "#f08a62"
+        "#1f2328", "#57606a", "#000", "#0063a0", "#b84a00",
+        ("#c9d6e2", "#9dbfdc", "#6aa3d0", "#3b7fb8", "#134f86"),
     ),
     "weal-beside-random-dark.svg": Theme(
-        "#e6edf3", "#8b949e", "#fff", "#0d1117", "#6cb6ff", "#ff9d57", "#2f7fbf", "#d0622f"
+        "#e6edf3", "#8b949e", "#fff", "#6cb6ff", "#ff9d57",
+        ("#2b3a4a", "#34597c", "#3f7db5", "#63a8e6", "#b9dcff"),
     ),
-}
+}  # fmt: skip
 
 
-def truth(X: Array) -> Array:
-    """Gramacy and Lee 2009: x1 exp(-x1^2 - x2^2)."""
-    return np.asarray(X[:, 0] * np.exp(-(X**2).sum(axis=1)))
+def read_sample() -> Table:
+    """The sample table, measured and true."""
+    with sample_path("reactions.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    ids = [row["run"] for row in rows]
+    X = np.array([[float(row[name]) for name in INPUTS] for row in rows])
+    truth = np.array([reactions.truth(name) for name in ids])
+    return Table(X, np.array(reactions.measure(ids)), truth)
 
 
-def run(acquisition: str, seed: int) -> Run:
+def run(table: Table, acquisition: str, seed: int) -> Run:
     """A run of LABELS labels."""
-    rng = np.random.default_rng([seed, 7])
-    X = rng.uniform(-2.0, 6.0, (N, 2))
-    f = truth(X)
-    y = f + NOISE * rng.standard_normal(N)
-    learner = ActiveLearner(X, acquisition=acquisition, seed=seed)
-    ids, errors = [], []
+    learner = ActiveLearner(table.X, acquisition=acquisition, seed=seed)
+    rows, errors = [], []
     for n in range(1, LABELS + 1):
-        ids.append(learner.ask())
-        learner.tell(ids[-1], y[ids[-1]])
-        if n >= FIRST:
-            errors.append(np.sqrt(np.mean((learner.model.predict(X) - f) ** 2)))
-    return Run(X, ids, np.array(errors))
+        rows.append(learner.ask())
+        learner.tell(rows[-1], table.y[rows[-1]])
+        if n >= learner.n_start:
+            off = learner.model.predict(table.X) - table.truth
+            errors.append(float(np.sqrt(np.mean(off**2))))
+    return Run(rows, np.array(errors), learner.n_start)
 
 
 def path(points: Iterable[Sequence[float]], join: str = "L") -> str:
@@ -92,29 +104,33 @@ def dots(points: Iterable[Sequence[float]]) -> str:
 
 
 def in_square(X: Array) -> Array:
-    """Inputs in the units of the left picture."""
-    return np.column_stack([2 + (X[:, 0] + 2) / 8 * SIDE, TOP + SIDE - (X[:, 1] + 2) / 8 * SIDE])
+    """Temperature and time in the units of the left picture."""
+    low, high = X[:, :2].min(axis=0), X[:, :2].max(axis=0)
+    x, y = ((X[:, :2] - low) / (high - low) * (SIDE - 24)).T
+    return np.column_stack([14 + x, TOP + SIDE - 12 - y])
 
 
-def square(one: Run, theme: Theme) -> list[str]:
-    """The function, the candidates, and those that were measured."""
-    side = np.linspace(-2.0, 6.0, 81)
-    grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
-    lines = contourpy.contour_generator(side, side, truth(grid).reshape(81, 81))
-    shapes = []
-    for level in LEVELS:
-        colour = theme.low if level < 0 else theme.high
-        for line in lines.lines(level):
-            d = path(in_square(np.asarray(line))[::2])
-            shapes.append(f'<path d="{d}Z" fill="{colour}" fill-opacity=".3"/>')
-    asked = dots(in_square(one.X[one.ids]))
+def square(table: Table, one: Run, theme: Theme) -> list[str]:
+    """All rows by temperature and time, coloured by their yield; rings are measured."""
+    at, group = in_square(table.X), np.searchsorted(LEVELS, table.truth)
+    asked, bottom = dots(at[one.rows]), TOP + SIDE
+    rings = [
+        f'<path d="{asked}" stroke="{theme.ring}" stroke-width="13"/>',
+        *(
+            f'<path d="{dots(at[[n for n in one.rows if group[n] == g]])}" stroke="{colour}" '
+            'stroke-width="8.5"/>'
+            for g, colour in enumerate(theme.yields)
+        ),
+    ]
     return [
-        *shapes,
-        f'<rect x="2" y="{TOP}" width="{SIDE}" height="{SIDE}" fill="none" stroke="{theme.dots}"/>',
-        f'<path d="{dots(in_square(one.X))}" stroke="{theme.dots}" stroke-width="2.6"/>',
-        f'<path d="{asked}" stroke="{theme.ring}" stroke-width="11"/>',
-        f'<path d="{asked}" stroke="{theme.inside}" stroke-width="7"/>',
-        text(2, 26, theme.text, f"{LABELS} of {N} rows measured"),
+        *(
+            f'<path d="{dots(at[group == g])}" stroke="{colour}" stroke-width="6"/>'
+            for g, colour in enumerate(theme.yields)
+        ),
+        *rings,
+        f'<rect x="2" y="{TOP}" width="{SIDE}" height="{SIDE}" stroke="{theme.axis}"/>',
+        text(2, 26, theme.text, f"{len(one.rows)} of {len(at)} rows measured"),
+        text(2 + SIDE / 2, bottom + 24, theme.text, "temperature, time", ' text-anchor="middle"'),
     ]
 
 
@@ -128,19 +144,24 @@ def curves(found: dict[str, list[Run]], theme: Theme) -> list[str]:
     errors = {name: np.array([one.errors for one in runs]) for name, runs in found.items()}
     most = max(float(each.max()) for each in errors.values())
     least = min(float(each.min()) for each in errors.values())
-    at = np.linspace(*PLOT, LABELS - FIRST + 1)
+    first, bottom = found["auto"][0].first, TOP + SIDE
+    at = np.linspace(*PLOT, LABELS - first + 1)
 
     def height(error: Array) -> Array:
         return np.asarray(TOP + SIDE * np.log(most / error) / np.log(most / least))
 
-    bottom = TOP + SIDE
+    marks = [one for one in (5, 10, 20) if least < one < most]
     parts = [
         text(PLOT[0], 26, theme.text, "error of predictions"),
-        f'<path d="M{PLOT[0]} {TOP}V{bottom}H{PLOT[1]}" stroke="{theme.dots}" stroke-width="1.5"/>',
-        text(PLOT[0], bottom + 21, theme.text, f"{FIRST}", ' text-anchor="middle"'),
-        text(sum(PLOT) / 2, bottom + 21, theme.text, "labels", ' text-anchor="middle"'),
-        text(PLOT[1], bottom + 21, theme.text, f"{LABELS}", ' text-anchor="middle"'),
+        f'<path d="M{PLOT[0]} {TOP}V{bottom}H{PLOT[1]}" stroke="{theme.axis}" stroke-width="1.5"/>',
+        text(PLOT[0], bottom + 24, theme.text, f"{first}", ' text-anchor="middle"'),
+        text(sum(PLOT) / 2, bottom + 24, theme.text, "labels", ' text-anchor="middle"'),
+        text(PLOT[1], bottom + 24, theme.text, f"{LABELS}", ' text-anchor="middle"'),
     ]
+    for one in marks:
+        y = float(height(np.array(float(one))))
+        parts.append(text(PLOT[0] - 8, y + 7, theme.text, f"{one}", ' text-anchor="end"'))
+        parts.append(f'<path d="M{PLOT[0] - 4} {y:.1f}h4" stroke="{theme.axis}"/>')
     for name, colour in (("random", theme.random), ("auto", theme.weal)):
         parts += curve(at, errors[name], height, colour, METHODS[name])
     return parts
@@ -160,9 +181,10 @@ def curve(
     ]
 
 
-def draw(found: dict[str, list[Run]], theme: Theme) -> str:
+def draw(table: Table, found: dict[str, list[Run]], theme: Theme) -> str:
     """The picture as SVG."""
-    parts = [*square(found["auto"][0], theme), *curves(found, theme)]
+    words = f"<desc>{report(found)}</desc>"
+    parts = [words, *square(table, found["auto"][0], theme), *curves(found, theme)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" fill="none" stroke-linecap="round" '
@@ -171,17 +193,26 @@ def draw(found: dict[str, list[Run]], theme: Theme) -> str:
     return "\n".join([head, *parts, "</svg>\n"])
 
 
+def report(found: dict[str, list[Run]]) -> str:
+    """The numbers of the caption."""
+    ours, others = (
+        np.median([one.errors for one in found[name]], axis=0) for name in ("auto", "random")
+    )
+    above = np.flatnonzero(ours > others[-1])  # the last label count at which weal is worse
+    as_good = found["auto"][0].first + int(above[-1]) + 1
+    return (
+        f"median error after {LABELS} labels: weal {ours[-1]:.2f}, random {others[-1]:.2f}; "
+        f"weal is as good as random at the end with {as_good} labels"
+    )
+
+
 def main(folder: str = "docs/_static") -> None:
     """Run both, draw them, and print the numbers of the caption."""
-    found = {name: [run(name, seed) for seed in range(SEEDS)] for name in METHODS}
+    table = read_sample()
+    found = {name: [run(table, name, seed) for seed in range(SEEDS)] for name in METHODS}
     for name, theme in THEMES.items():
-        Path(folder, name).write_text(draw(found, theme), encoding="utf-8")
-    ends = {
-        name: float(np.median([one.errors[-1] for one in runs])) for name, runs in found.items()
-    }
-    at = np.median([one.errors for one in found["auto"]], axis=0)
-    as_good = FIRST + int(np.argmax(at <= ends["random"]))
-    print(f"after {LABELS} labels {ends}; weal is as good as random at the end after {as_good}")
+        Path(folder, name).write_text(draw(table, found, theme), encoding="utf-8")
+    print(report(found))
 
 
 if __name__ == "__main__":

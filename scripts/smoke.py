@@ -9,6 +9,7 @@ tests/test_wheel.py run it in environments of their own.
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -39,9 +40,25 @@ def nothing() -> None:
         exec(compile(block, "README.md", "exec"), names)
     for words in (["--help"], ["ask", "--help"], ["completion", "bash"]):
         assert weal(*words)
+    readme_commands(text)
     program = Path(sys.prefix, "bin", "weal")
     shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
     assert shown.stdout == weal("--version")
+
+
+def readme_commands(text: str) -> None:
+    """The campaign of the README, as one types it, and a table in Parquet."""
+    [block] = [
+        one for one in re.findall(r"```console\n(.*?)```", text, re.DOTALL) if "weal ask" in one
+    ]
+    lines = re.findall(r"^\$ weal (.*)$", block, re.M)
+    assert len(lines) >= 7, lines
+    for line in lines:
+        weal(*shlex.split(line, comments=True))
+    weal("export", "reactions", "--to", "labels.parquet")
+    weal("best", "reactions", "--goal", "maximise", "--to", "best.csv")
+    for name in ("predictions.csv", "labels.parquet", "best.csv"):
+        assert Path(name).stat().st_size > 100, name
 
 
 def doctor(extras: list[str]) -> None:
@@ -51,7 +68,8 @@ def doctor(extras: list[str]) -> None:
     assert not lacking, f"weal doctor says that {lacking} are not there"
     if not extras:
         assert not any(found["extras"].values()), found["extras"]
-        assert 'pip install "weal[campaign]"' in weal("new", *sample(), code=1)
+        for command, extra in (("serve", "web"), ("mcp", "mcp"), ("bench quick", "bench")):
+            assert f'pip install "weal[{extra}]"' in weal(*command.split(), code=1)
 
 
 def sample() -> list[str]:

@@ -2,10 +2,12 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import weal
 from weal.cli.commands import doctor
 
 README = Path(__file__).parents[1] / "README.md"
@@ -89,3 +91,35 @@ def test_the_packages_of_every_extra_are_missing_in_the_shell_test():
     brought = {re.split(r"[^\w-]", one)[0] for _, some in doctor.EXTRAS.values() for one in some}
     other_names = {"box2d", "joblib", "python-multipart", "segno", "scikit-activeml", "botorch"}
     assert brought - other_names <= set(EXTRAS)
+
+
+def test_the_caption_has_the_numbers_of_the_picture():
+    pictures = [README.parent / one for one in re.findall(r'(?:src|srcset)="(.*?)"', TEXT)]
+    said = {re.search("<desc>(.*)</desc>", one.read_text("utf-8"))[1] for one in pictures}
+    assert len(pictures) == 2  # for a light and for a dark background
+    assert all(one.stat().st_size < 20_000 for one in pictures)
+    [numbers] = [re.findall(r"[\d.]+\d|\d+", one) for one in said]
+    labels, ours, random, as_good = numbers
+    words = " ".join(TEXT.split())
+    assert f"with {as_good} labels weal predicts as well as random choice with {labels}" in words
+    assert f"to {float(ours):.1f} and to {float(random):.1f} with {labels} labels" in words
+
+
+def test_the_pictures_are_legible_on_a_phone():
+    """At 358 px, the width of a phone without margins, text has 11 px or more."""
+    for name in re.findall(r'(?:src|srcset)="(.*?)"', TEXT):
+        text = (README.parent / name).read_text("utf-8")
+        width = float(re.search(r'viewBox="0 0 (\d+)', text)[1])
+        sizes = [float(one) for one in re.findall(r"font(?:-size)?:\s*(\d+)px", text)]
+        assert sizes
+        assert min(sizes) * 358 / width > 11
+
+
+def test_the_install_lines_are_those_that_the_script_tries():
+    script = runpy.run_path(str(README.parent / "scripts" / "install_lines.py"))
+    lines = script["lines"]()
+    assert f"`dist/weal-{weal.__version__}-py3-none-any.whl`" in TEXT
+    assert [one.split()[0] for one in lines] == ["uvx", "uv", "pipx", "pip", "pip"]
+    wheel = Path("dist/weal.whl")
+    for line in lines:
+        assert "dist/weal.whl" in script["with_wheel"](line, wheel)

@@ -6,6 +6,7 @@ downloads.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tarfile
@@ -24,6 +25,7 @@ from weal.cli.commands.doctor import EXTRAS
 ROOT = Path(__file__).parents[1]
 VENDOR = ROOT / "src/weal/web/static/vendor"
 TEST_VENDOR = ROOT / "tests/web/vendor"
+FONTS = {".woff", ".woff2", ".ttf", ".otf", ".eot"}
 TRIED = ["", "campaign", "web", "widget"]  # the others are left to scripts/package
 
 
@@ -144,5 +146,31 @@ def test_files_of_others_are_named_with_their_version_and_licence():
     assert "htmx 2.0.11" in told
     assert "axe v4.14.0" in (TEST_VENDOR / "axe.min.js").read_text()[:200]
     assert "axe-core 4.14.0" in told
-    strangers = [path for path in (ROOT / "src").rglob("*.min.*") if path.parent != VENDOR]
-    assert not strangers
+
+
+def is_of_others(path):
+    """Whether a file looks like a copy: a font, minified, or with a notice."""
+    if path.suffix in FONTS or ".min." in path.name:
+        return True
+    lines = path.read_text("utf-8").splitlines()
+    longest = max(map(len, lines), default=0)
+    return longest > 1000 or bool(
+        re.search(r"copyright|licen[cs]e|@preserve", "\n".join(lines), re.I)
+    )
+
+
+def test_files_of_others_are_in_vendor_folders_alone():
+    """So that the test above sees each of them."""
+    copied = []
+    for folder in ("src", "docs", "tests", "scripts", "benchmarks"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.suffix in {".js", ".mjs", ".css", *FONTS} and "_build" not in path.parts:
+                copied += [path] if is_of_others(path) else []
+    assert copied
+    assert {path.parent for path in copied} == {VENDOR, TEST_VENDOR}
+
+
+def test_the_wheel_has_nothing_of_tests_and_documentation(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        tops = {Path(name).parts[0] for name in file.namelist()}
+    assert tops == {"weal", f"weal-{weal.__version__}.dist-info"}

@@ -7,8 +7,10 @@ from docs/contribute/way.toml, whose names are imported: neither can go stale.
     ```{rooms-table}       each room with its sentence
     ```{label-way}         the numbers in words
     ```{extras-table}      what may be installed with weal
+    ```{claims-table}      claims of the first pages, with what holds each (docs/claims.toml)
 """
 
+import re
 import tomllib
 from functools import cache
 from html import escape
@@ -200,6 +202,20 @@ def extras() -> str:
     return "\n".join([*lines, "| `weal[all]` | all of these but `peers`, which brings torch | |"])
 
 
+def claims() -> str:
+    """Claims of README and the first pages, and what holds each, as Markdown."""
+    pages = tomllib.loads((ROOT / "docs/claims.toml").read_text("utf-8"))["page"]
+    lines = []
+    for page in pages:
+        lines += [f"**`{page['file']}`**", "", "| claim | held by |", "|---|---|"]
+        for sentence, *held in page["claims"]:
+            plain = re.sub(r"\[([^\]]*)\](\([^)]*\))?|[`*|]", r"\1", sentence)
+            by = (one if one.startswith("none") else f"`{one}`" for one in held)
+            lines.append(f"| {escape(plain)} | {'<br>'.join(by)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 class Figure(Directive):
     """The figure."""
 
@@ -208,7 +224,7 @@ class Figure(Directive):
         return [nodes.raw("", figure(), format="html")]
 
 
-MADE = {"rooms-table": table, "label-way": steps, "extras-table": extras}
+MADE = {"rooms-table": table, "label-way": steps, "extras-table": extras, "claims-table": claims}
 
 
 class Written(Directive):

@@ -6,7 +6,7 @@ Public names load on first use, so that `import weal` costs next to nothing::
 """
 
 TYPE_CHECKING = False  # as of `typing`, which takes time to load: Ctrl-C may come meanwhile
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "ActiveLearner": "weal.active_learner",
