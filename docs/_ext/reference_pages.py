@@ -23,7 +23,7 @@ import table_pages
 import weal
 
 GROUPS = {  # the public names, as one looks for them
-    "Learn": ("ActiveLearner", "box"),
+    "Learn": ("ActiveLearner", "box", "simulate"),
     "Campaigns": ("open_campaign", "Campaign", "Remote"),
     "The model": (
         "EnsembleGPRegressor",
@@ -48,6 +48,9 @@ VALUES = {  # what public methods give back, or take: pages of their own too
     "CandidateReport": "weal.campaign.candidate_report",
     "ResultsImport": "weal.campaign.results_import",
     "Status": "weal.campaign.status",
+    "LearnerStatus": "weal.diagnostics.learner_status",
+    "RowExplanation": "weal.diagnostics.row_explanation",
+    "Simulation": "weal.benchmark.simulation",
     "Suspect": "weal.diagnostics.suspects",
     "Contradiction": "weal.diagnostics.contradictions",
     "Event": "weal.store.events",

@@ -26,6 +26,7 @@ _HOMES = {
     "box": "weal.tables.design_file",
     "open_campaign": "weal.campaign.campaign",
     "open_pool": "weal.shards.dataset",
+    "simulate": "weal.benchmark.simulate",
 }
 
 __all__ = [
@@ -46,12 +47,14 @@ __all__ = [
     "box",
     "open_campaign",
     "open_pool",
+    "simulate",
 ]
 
 if TYPE_CHECKING:
     from typing import Any
 
     from weal.active_learner import ActiveLearner
+    from weal.benchmark.simulate import simulate
     from weal.campaign.campaign import Campaign, open_campaign
     from weal.classifier import EnsembleGPClassifier
     from weal.client.remote import Remote

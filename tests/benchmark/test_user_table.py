@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weal.benchmark.tasks import availability, draw
-from weal.benchmark.user_table import MIN_TABLE_ROWS, sizes, task_from_file
+from weal.benchmark.user_table import MIN_TABLE_ROWS, sizes, task_from_table
 
 N = 60
 
@@ -31,7 +31,7 @@ def write(tmp_path):
 
 
 def test_a_table_of_numbers_becomes_a_task_that_can_be_drawn(frame, write):
-    task, notes = task_from_file(write(frame), "y")
+    task, notes = task_from_table(write(frame), "y")
     assert (task.name, task.d, task.rows, task.group, notes) == ("mine", 2, N, "own", ())
     assert availability(task) is None
     split = draw(task, 0, 7)
@@ -43,21 +43,21 @@ def test_a_table_of_numbers_becomes_a_task_that_can_be_drawn(frame, write):
 
 
 def test_another_content_is_another_key(frame, write):
-    first, _ = task_from_file(write(frame), "y")
-    again, _ = task_from_file(write(frame, name="copy.csv"), "y")
-    other, _ = task_from_file(write(frame), "b")
+    first, _ = task_from_table(write(frame), "y")
+    again, _ = task_from_table(write(frame, name="copy.csv"), "y")
+    other, _ = task_from_table(write(frame), "b")
     assert first.number == again.number != other.number
 
 
 @pytest.mark.parametrize(("separator", "start"), [(";", ""), ("\t", ""), (",", "\ufeff")])
 def test_usual_separators_and_a_byte_order_mark_are_read(frame, write, separator, start):
-    task, _ = task_from_file(write(frame, separator, start), "y")
+    task, _ = task_from_table(write(frame, separator, start), "y")
     np.testing.assert_array_equal(task.points.X[:, 0], [float(v) for v in frame["a"]])
 
 
 def test_columns_of_no_use_are_left_out_with_a_note(frame, write):
     frame |= {"who": ["ann"] * N, "one": ["1"] * N, "none": ["NA"] * N}
-    task, notes = task_from_file(write(frame), "y")
+    task, notes = task_from_table(write(frame), "y")
     assert task.points.columns == ("a", "b")
     assert notes == (
         "left out column 'who': constant ('ann' in every row)",
@@ -68,7 +68,7 @@ def test_columns_of_no_use_are_left_out_with_a_note(frame, write):
 
 def test_a_category_becomes_inputs(frame, write):
     frame["site"] = ["north", "south", "east"] * (N // 3)
-    task, notes = task_from_file(write(frame), "y")
+    task, notes = task_from_table(write(frame), "y")
     assert task.points.columns == ("a", "b", "site=east", "site=north", "site=south")
     np.testing.assert_array_equal(task.points.X[:2, 2:], [[0, 1, 0], [0, 0, 1]])
     assert notes == ()
@@ -76,14 +76,14 @@ def test_a_category_becomes_inputs(frame, write):
 
 def test_a_decimal_comma_among_points_is_read_and_said(frame, write):
     frame["a"][3] = "12,5"
-    task, notes = task_from_file(write(frame, separator=";"), "y")
+    task, notes = task_from_table(write(frame, separator=";"), "y")
     assert task.points.X[3, 0] == 12.5
     assert notes == ("a: decimal commas beside decimal points, read as numbers ('12,5')",)
 
 
 def test_rows_without_a_label_are_left_out_and_missing_inputs_filled_in(frame, write):
     frame["a"][0], frame["y"][2] = "", "n/a"
-    task, notes = task_from_file(write(frame), "y")
+    task, notes = task_from_table(write(frame), "y")
     assert task.rows == N - 1
     assert task.points.columns == ("a", "a missing", "b")
     assert np.isfinite(task.points.X).all()
@@ -93,12 +93,12 @@ def test_rows_without_a_label_are_left_out_and_missing_inputs_filled_in(frame, w
 def test_infinite_cells_are_refused_with_their_rows(frame, write):
     frame["b"][1] = "inf"
     with pytest.raises(ValueError, match=r"mine.csv: column 'b' must hold finite numbers.*row 2"):
-        task_from_file(write(frame), "y")
+        task_from_table(write(frame), "y")
 
 
 def test_a_missing_target_is_answered_with_the_columns(frame, write):
     with pytest.raises(ValueError, match="no column 'z'; it has a, b, y"):
-        task_from_file(write(frame), "z")
+        task_from_table(write(frame), "z")
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_a_missing_target_is_answered_with_the_columns(frame, write):
 )
 def test_a_table_that_cannot_be_used_is_refused(frame, write, change, message):
     with pytest.raises(ValueError, match=message):
-        task_from_file(write(frame | change), "y")
+        task_from_table(write(frame | change), "y")
 
 
 @pytest.mark.parametrize(
@@ -131,23 +131,23 @@ def test_a_table_that_cannot_be_used_is_refused(frame, write, change, message):
 def test_a_file_that_is_no_table_is_refused(tmp_path, text, message):
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
-        task_from_file(tmp_path / "mine.csv", "y")
+        task_from_table(tmp_path / "mine.csv", "y")
 
 
 def test_a_file_that_is_missing_or_not_of_text_is_refused(tmp_path):
     with pytest.raises(ValueError, match="there is no file"):
-        task_from_file(tmp_path / "none.csv", "y")
+        task_from_table(tmp_path / "none.csv", "y")
     (tmp_path / "bytes.csv").write_bytes(b"a,y\n\0\0,1\n")
     with pytest.raises(ValueError, match="is not a text file"):
-        task_from_file(tmp_path / "bytes.csv", "y")
+        task_from_table(tmp_path / "bytes.csv", "y")
 
 
 def test_parquet_gives_the_same_task_as_csv(frame, write, tmp_path):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     columns = {name: [float(v) for v in cells] for name, cells in frame.items()}
     pq.write_table(pa.table(columns), tmp_path / "mine.parquet")
-    a, _ = task_from_file(write(frame), "y")
-    b, _ = task_from_file(tmp_path / "mine.parquet", "y")
+    a, _ = task_from_table(write(frame), "y")
+    b, _ = task_from_table(tmp_path / "mine.parquet", "y")
     assert a.number == b.number
     np.testing.assert_array_equal(a.points.X, b.points.X)
 
@@ -163,20 +163,20 @@ def test_parquet_columns_of_other_kinds_are_noted_or_read(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "mine.parquet")
-    task, notes = task_from_file(tmp_path / "mine.parquet", "y")
+    task, notes = task_from_table(tmp_path / "mine.parquet", "y")
     assert task.points.columns == ("yes", "count", "count missing")
     assert task.rows == N
     assert notes == ("left out column 'who': constant ('ann' in every row)",)
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 but not quite")
     with pytest.raises(ValueError, match="cannot be read as Parquet"):
-        task_from_file(tmp_path / "bad.parquet", "y")
+        task_from_table(tmp_path / "bad.parquet", "y")
 
 
 def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "mine.parquet").touch()
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ValueError, match="needs pyarrow: pip install"):
-        task_from_file(tmp_path / "mine.parquet", "y")
+        task_from_table(tmp_path / "mine.parquet", "y")
 
 
 @given(n=st.integers(MIN_TABLE_ROWS, 10**6))

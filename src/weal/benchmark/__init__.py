@@ -27,7 +27,9 @@ Read in this order:
     pass_fail_methods  weal and classifiers with margin sampling, which rows to test
     goal_summary    ours beside each other method, with intervals
     goal_report     the folder of a finished `weal bench goals`
-    goal_simulation labels that a goal would have saved on a table of the user
+    simulation      the result of a simulation on a table of the user: verdict, words and curves
+    goal_simulation labels that a goal would have saved on it
+    simulate        `weal.simulate`
 
 `weal.benchmark.run` is imported on first use.
 """

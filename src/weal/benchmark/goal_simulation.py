@@ -20,13 +20,13 @@ import numpy as np
 
 from weal.active_learner import ActiveLearner
 from weal.benchmark.goal_metrics import f1
-from weal.benchmark.labels_saved import MIN_REALISATIONS_FOR_SAVINGS, LabelsSaved, mean_saved
+from weal.benchmark.simulation import Simulation, simulation_of
 from weal.benchmark.user_table import OwnRows
 from weal.core.arrays import Array
 from weal.goals.protocol import Goal
 from weal.progress import Progress
 from weal.shards.executors import Executor, ProcessExecutor, SerialExecutor
-from weal.text import number, percent
+from weal.text import number
 
 FIRST_LABELS = 10
 MAX_SIMULATED_ROWS = 2000  # of a table; larger ones are sampled for each realisation
@@ -56,73 +56,15 @@ class Realisation:
         return 1
 
 
-@dataclass(frozen=True, slots=True)
-class GoalSimulation:
-    """What choosing by a goal was worth on a table, over the realisations."""
-
-    goal: Goal
-    metric: str  # what counts, in words
-    labels: tuple[int, ...]  # numbers of labels
-    chosen: tuple[float, ...]  # the mean metric after them, choosing by the goal, and
-    drawn: tuple[float, ...]  # at random
-    saved: LabelsSaved
-
-    @property
-    def words(self) -> list[str]:
-        """The answer in sentences."""
-        return [self._verdict(), self._at_the_end()]
-
-    def to_dict(self) -> dict[str, object]:
-        """The simulation as JSON."""
-        saved = self.saved
-        ends = [end if np.isfinite(end) else None for end in (saved.low, saved.high)]
-        return {
-            "goal": self.goal.to_dict(),
-            "metric": self.metric,
-            "realisations": saved.realisations,
-            "labels": list(self.labels),
-            "chosen": list(self.chosen),
-            "random": list(self.drawn),
-            "saved": {"mean": saved.mean, "low": ends[0], "high": ends[1]},
-            "words": self.words,
-        }
-
-    def _verdict(self) -> str:
-        saved = self.saved
-        over = f"over {saved.realisations} realisations"
-        ends = f"90 %: {saved.low:.0f} to {saved.high:.0f}"
-        if saved.realisations < MIN_REALISATIONS_FOR_SAVINGS:
-            return f"Undecided: {saved.realisations} realisations say nothing; ask for 10 or more."
-        if not saved.is_decided:
-            return (
-                f"Undecided: choosing for the goal {self.goal.text} saved {saved.mean:.0f} of "
-                f"{saved.queries} labels on average ({ends}) against random choice, {over}; more "
-                "realisations may tell."
-            )
-        if saved.low > 0.0:
-            return (
-                f"Yes: choosing for the goal {self.goal.text} got as far as random choice with "
-                f"{saved.mean:.0f} fewer of {saved.queries} labels ({ends}), {over}."
-            )
-        return (
-            f"No: random choice got as far as choosing for the goal {self.goal.text} with "
-            f"{-saved.mean:.0f} fewer of {saved.queries} labels "
-            f"(90 %: {-saved.high:.0f} to {-saved.low:.0f}), {over}."
-        )
-
-    def _at_the_end(self) -> str:
-        last = (self.chosen[-1], self.drawn[-1])
-        ours, theirs = (percent(one) if "share" in self.metric else number(one, 2) for one in last)
-        return (
-            f"After {self.labels[-1]} labels the {self.metric} was {ours}, and {theirs} at random."
-        )
-
-
 def simulate_goal(
     points: OwnRows, goal: Goal, realisations: int, queries: int, seed: int = 0,
-    jobs: int | None = None, progress: Progress | None = None,
-) -> GoalSimulation:  # fmt: skip
-    """Search the table by the goal and at random; ValueError where the goal does not fit it."""
+    jobs: int | None = None, progress: Progress | None = None, notes: tuple[str, ...] = (),
+    like: object = None,
+) -> Simulation:  # fmt: skip
+    """Search the table by the goal and at random; ValueError where the goal does not fit it.
+
+    Ctrl-C ends it with the realisations that are finished; before the first, it is raised.
+    """
     metric, words = metric_of(goal)
     check_table(points, goal)
     rows = min(len(points.y), MAX_SIMULATED_ROWS)
@@ -132,17 +74,30 @@ def simulate_goal(
         for number in range(realisations)
         for by_goal in (True, False)
     ]
+    found = _searches(metric, tasks, jobs, progress)
+    pairs = [(found[i], found[i + 1]) for i in range(0, len(tasks), 2) if {i, i + 1} <= set(found)]
+    chosen, drawn = np.array(pairs).transpose(1, 0, 2)
+    labels = tuple(range(FIRST_LABELS, FIRST_LABELS + T + 1))
+    curves = (labels, chosen, drawn)
+    return simulation_of(goal, points.target, words, *curves, notes, realisations, like)
+
+
+def _searches(
+    metric: "Metric", tasks: list[Realisation], jobs: int | None, progress: Progress | None
+) -> dict[int, list[float]]:
+    """The curves of the searches by number: all, or those finished before Ctrl-C."""
     n = jobs or os.cpu_count() or 1
     executor: Executor = ProcessExecutor(min(n, len(tasks))) if n > 1 else SerialExecutor()
+    found: dict[int, list[float]] = {}
     try:
-        found = dict(executor.each(partial(search, metric), tasks, "searches", progress))
+        for number, curve in executor.each(partial(search, metric), tasks, "searches", progress):
+            found[number] = curve
+    except KeyboardInterrupt:
+        if not any(i in found and i + 1 in found for i in range(0, len(tasks), 2)):
+            raise
     finally:
         executor.close()
-    chosen, drawn = (np.array([found[i] for i in range(k, len(tasks), 2)]) for k in (0, 1))
-    saved = mean_saved(1.0 - chosen, 1.0 - drawn, goal.text, "random")
-    labels = tuple(range(FIRST_LABELS, FIRST_LABELS + T + 1))
-    ours, theirs = (tuple(part.mean(axis=0).tolist()) for part in (chosen, drawn))
-    return GoalSimulation(goal, words, labels, ours, theirs, saved)
+    return found
 
 
 def search(metric: Metric, task: Realisation) -> list[float]:

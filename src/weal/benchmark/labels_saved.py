@@ -6,8 +6,10 @@ active learning and of random choice, and e the error that both reach in the end
     e = max(e_c(T), e_r(T)),    saved = first t with e_r(t) <= e  -  first t with e_c(t) <= e
 
 so that a realisation counts in the same way whichever wins. The mean over the realisations comes
-with the interval of Student's t. It is undecided if the interval contains 0, or with fewer than
-MIN_REALISATIONS_FOR_SAVINGS.
+with its 95 % interval (`statistics`). Choosing needs fewer labels if this interval is above 0 and
+so is that of the gain, the difference of log NMSE (or of another metric) in the mean over all
+queries; it needs more if both are below 0. Else it is undecided, and always with fewer than
+MIN_REALISATIONS_FOR_TEST.
 
 Error saved, for methods that differ in the choice of points only:
 
@@ -28,63 +30,85 @@ with all tasks of a pair of methods in one family, and "not told apart" otherwis
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
 
 from weal.benchmark.paper_claims import ClaimedComparison
 from weal.benchmark.paper_verdicts import DOES_NOT_HOLD, HOLDS, NO_RESULTS, UNDECIDED, compare
-from weal.benchmark.statistics import Interval, Runs, in_arrays, interval, pairs
-from weal.benchmark.summary import by_run, in_order_of_tasks
+from weal.benchmark.statistics import (
+    MIN_REALISATIONS_FOR_TEST,
+    Interval,
+    Runs,
+    in_arrays,
+    interval,
+    pairs,
+)
+from weal.benchmark.summary import MIN_LOG_NMSE, by_run, in_order_of_tasks
 from weal.core.arrays import Array
+from weal.text import number
 
-INTERVAL_LEVEL = 0.9
-MIN_REALISATIONS_FOR_SAVINGS = 3
+ENOUGH_REALISATIONS = 10  # that are advised where there are too few
+
+
+Verdict = Literal["fewer", "more", "undecided"]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelsSaved:
-    """Labels saved, over the realisations."""
+    """Labels that choosing saves against random choice, and what it gains over all queries."""
 
-    method: str
-    other: str
+    who: str  # what is compared with random choice: "choosing (weal-auto)"
+    what: str  # "the error of random choice": what it reaches with fewer labels
     queries: int
-    realisations: int
-    mean: float
-    low: float
-    high: float
+    saved: Interval  # labels
+    gain: Interval  # of the metric over all queries; above 0: choosing is better
 
     @property
-    def is_decided(self) -> bool:
-        """Whether the interval is on one side of 0."""
-        return self.realisations >= MIN_REALISATIONS_FOR_SAVINGS and (
-            self.low > 0.0 or self.high < 0.0
-        )
+    def verdict(self) -> Verdict:
+        """Fewer or more labels, where both intervals are on that side of 0; else undecided."""
+        if self.saved.n < MIN_REALISATIONS_FOR_TEST:
+            return "undecided"
+        if self.saved.low > 0.0 and self.gain.low > 0.0:
+            return "fewer"
+        return "more" if self.saved.high < 0.0 and self.gain.high < 0.0 else "undecided"
 
     @property
     def words(self) -> str:
         """The answer in a sentence."""
-        over = f"over {self.realisations} realisations"
-        ends = f"90 %: {self.low:.0f} to {self.high:.0f}"
-        if self.realisations < MIN_REALISATIONS_FOR_SAVINGS:
-            return f"Undecided: {self.realisations} realisations say nothing; ask for 10 or more."
-        if not self.is_decided:
+        n, sure = self.saved.n, "Yes" if self.verdict == "fewer" else "No"
+        over = f"over {n} realisations"
+        if n < MIN_REALISATIONS_FOR_TEST:
+            many = "1 realisation is" if n == 1 else f"{n} realisations are"
+            return f"Undecided: {many} too few to tell; take {ENOUGH_REALISATIONS} or more."
+        if self.verdict == "undecided":
             return (
-                f"Undecided: choosing ({self.method}) saved {self.mean:.0f} of {self.queries} "
-                f"labels on average ({ends}) against random choice, {over}; more realisations may "
-                "tell."
+                f"Undecided: {self.who} {self._average()} ({self._ends(1)}) against random "
+                f"choice, {over}; {self._reason()}."
             )
-        if self.low > 0.0:
-            return (
-                f"Yes: choosing ({self.method}) reached the error of random choice with "
-                f"{self.mean:.0f} fewer of {self.queries} labels ({ends}), {over}."
-            )
+        first, second, sign = (self.who, self.what, 1)
+        if self.verdict == "more":
+            first, second, sign = "random choice", self.what.replace("random choice", self.who), -1
+        mean = number(sign * self.saved.mean, 2)
         return (
-            f"No: random choice reached the error of choosing ({self.method}) with "
-            f"{-self.mean:.0f} fewer of {self.queries} labels "
-            f"(90 %: {-self.high:.0f} to {-self.low:.0f}), {over}."
+            f"{sure}: {first} reached {second} with {mean} fewer of {self.queries} labels "
+            f"({self._ends(sign)}), {over}."
         )
+
+    def _average(self) -> str:
+        mean, of = number(abs(self.saved.mean), 2), f"of {self.queries} labels on average"
+        return f"needed {mean} more {of}" if self.saved.mean < 0.0 else f"saved {mean} {of}"
+
+    def _ends(self, sign: int) -> str:
+        low, high = sorted((sign * self.saved.low, sign * self.saved.high))
+        return f"95 %: {number(low, 2)} to {number(high, 2)}"
+
+    def _reason(self) -> str:
+        """Why it is undecided: the labels, or the metric over all queries."""
+        if self.saved.low <= 0.0 <= self.saved.high:
+            return "more realisations may tell"
+        return "but over all queries the difference to random choice is not clear"
 
 
 def labels_saved(chosen: Array, drawn: Array) -> Array:  # (R,)
@@ -99,29 +123,32 @@ def labels_saved(chosen: Array, drawn: Array) -> Array:  # (R,)
     return found
 
 
-def labels_saved_on_task(results: "pd.DataFrame", method: str, other: str) -> LabelsSaved | None:
+def labels_saved_on_task(
+    results: "pd.DataFrame", method: str, other: str, seed: int = 0
+) -> LabelsSaved | None:
     """Labels that `method` saved against `other` on the one task of these results, or None."""
-    tables = [
-        results[results["method"] == name]
-        .pivot(index="realisation", columns="t", values="nmse")
-        .to_numpy()
-        for name in (method, other)
-    ]
-    if not all(part.size for part in tables):
+    chosen, drawn = (curves_of(results, name) for name in (method, other))
+    if not (chosen.size and drawn.size):
         return None
-    return mean_saved(tables[0], tables[1], method, other)
+    return mean_saved(chosen, drawn, f"choosing ({method})", errors=True, seed=seed)
 
 
-def mean_saved(chosen: Array, drawn: Array, method: str, other: str) -> LabelsSaved:
-    """The mean of the labels saved for errors (R, T + 1), with its interval."""
-    found = labels_saved(chosen, drawn)
-    n, mean = len(found), float(found.mean())
-    half = np.inf
-    if n > 1:
-        half = float(
-            student.ppf(0.5 + INTERVAL_LEVEL / 2.0, n - 1) * found.std(ddof=1) / np.sqrt(n)
-        )
-    return LabelsSaved(method, other, chosen.shape[1] - 1, n, mean, mean - half, mean + half)
+def curves_of(results: "pd.DataFrame", method: str) -> Array:  # (R, T + 1)
+    """The errors of a method on the one task of these results, after each query."""
+    own = results[results["method"] == method]
+    return np.asarray(own.pivot(index="realisation", columns="t", values="nmse").to_numpy())
+
+
+def mean_saved(chosen: Array, drawn: Array, who: str, errors: bool, seed: int = 0) -> LabelsSaved:
+    """The labels saved for curves (R, T + 1) of errors, or of a metric that is better if larger."""
+    if errors:
+        saved, what = labels_saved(chosen, drawn), "the error of random choice"
+        ours, theirs = (-np.log(np.maximum(part[:, 1:], MIN_LOG_NMSE)) for part in (chosen, drawn))
+    else:
+        saved, what = labels_saved(1.0 - chosen, 1.0 - drawn), "the result of random choice"
+        ours, theirs = chosen[:, 1:], drawn[:, 1:]
+    gain = (ours - theirs).mean(axis=1) if chosen.shape[1] > 1 else np.zeros(len(chosen))
+    return LabelsSaved(who, what, chosen.shape[1] - 1, interval(saved, seed), interval(gain, seed))
 
 
 PAIRS = (

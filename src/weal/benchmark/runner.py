@@ -209,8 +209,12 @@ def carry_out(
     scheduler: str | None = None,
     progress: Progress | None = None,
     command: str = "weal.benchmark.run",
+    keep_finished: bool = False,
 ) -> Outcome:
-    """Compute the missing curves of a plan; the tables of all its curves."""
+    """Compute the missing curves of a plan; the tables of all its curves.
+
+    With `keep_finished`, Ctrl-C ends it with the tables of the curves that are finished.
+    """
     began = time.perf_counter()
     report = progress or _ignore_progress
     workers = _cores() if jobs is None else check_whole("jobs", jobs, 1)
@@ -221,7 +225,13 @@ def carry_out(
         here = stack.enter_context(closing(_processes(min(workers, size))))
         wanted = _jobs_of_plan(plan, here, report)
         store = stack.enter_context(open_store(out))
-        _fill(store, wanted, there or here, report, (command, began))
+        try:
+            _fill(store, wanted, there or here, report, (command, began))
+        except KeyboardInterrupt:
+            if not keep_finished:
+                raise
+            finished = store.has(job.key for job in wanted)
+            wanted = [job for job in wanted if job.key in finished]
         return _outcome(plan, store, wanted, command)
 
 

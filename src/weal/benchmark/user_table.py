@@ -55,21 +55,23 @@ class OwnRows:
         return self.path
 
 
-def task_from_file(
-    path: str | os.PathLike[str], target: str, options: TableOptions | None = None
+def task_from_table(
+    source: object, target: str, options: TableOptions | None = None
 ) -> tuple[Task, tuple[str, ...]]:
-    """A task from a CSV, Parquet or Excel file, and notes on the rows and columns left out."""
-    points, notes = points_from_file(path, target, options)
-    return _task(points), notes
+    """A task from a file (CSV, Parquet, Excel) or a frame, and notes on what is left out of it."""
+    points, notes = points_from_table(source, target, options)
+    return task_of(points), notes
 
 
-def points_from_file(
-    path: str | os.PathLike[str], target: str, options: TableOptions | None = None
+def points_from_table(
+    source: object, target: str, options: TableOptions | None = None
 ) -> tuple[OwnRows, tuple[str, ...]]:
-    """The labelled rows of such a file, and the notes."""
-    path = Path(path).expanduser()
+    """The labelled rows of a file or a frame, and the notes."""
+    path = Path("table")
+    if isinstance(source, str | os.PathLike):
+        source = path = Path(source).expanduser()
     how = replace(options or TableOptions(), target=target)
-    table = read_table(path, how, leave_out=True)
+    table = read_table(source, how, leave_out=True)
     with _errors_with(path):
         y = row_labels(table, target, row_ids(table, None))
     labelled = np.flatnonzero(~np.isnan(y))
@@ -127,7 +129,7 @@ def _check_rows(y: Array, dropped: int, target: str, path: Path) -> None:
         raise ValueError(f"the target {target!r} of {path} is {y[0]:g} in every row")
 
 
-def _task(points: OwnRows) -> Task:
+def task_of(points: OwnRows) -> Task:
     """The task of these points; its random key is a hash of the table."""
     n, d = points.X.shape
     names = {"columns": points.columns, "target": points.target}

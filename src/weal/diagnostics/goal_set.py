@@ -35,7 +35,7 @@ def goal_view(state: State, goal: Goal) -> QuantityView:
 def set_progress(
     state: State, beliefs: PosteriorCache, goal: Goal, course: "Trend | None"
 ) -> SetProgress | None:
-    """What the model says of the goal's set; None without a set, a model or rows."""
+    """What the model predicts for the goal's set; None without a set, a model or rows."""
     view = goal_view(state, goal)
     found = set_membership(view.state, beliefs, goal) if view.has_model else None
     if found is None or not len(found.at):

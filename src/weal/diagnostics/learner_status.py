@@ -1,7 +1,7 @@
 """The status of a learner: labels, error, model, labels to check, and advice on stopping.
 
-It is what `weal status` says of a campaign, as far as it follows from the labels alone: a learner
-has no leases, people or budget. The numbers are those of `model_status`, `headline` and `goal_set`.
+It is the status of a campaign (`weal status`) without leases, people and budget, which a learner
+does not have. The numbers are those of `model_status`, `headline` and `goal_set`.
 """
 
 from collections.abc import Hashable, Mapping

@@ -1,4 +1,4 @@
-"""What a model says of itself, as lines of text: error estimates, inputs, noise, experts.
+"""The report on a model as lines of text: error estimates, inputs, noise, experts.
 
 Nothing here needs numerics: the numbers are in `model_status`.
 """

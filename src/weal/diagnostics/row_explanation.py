@@ -1,6 +1,6 @@
 """The explanation of one candidate of a learner: its prediction, why it was asked, labels nearby.
 
-Prediction and sentences are those that `weal show` has for a row of a campaign (`explanation`). The
+`weal show` has the same prediction and sentences for a row of a campaign (`explanation`). The
 reason is that of the last query of the row, with the prediction at that time; of a row that was
 never asked it is left out.
 """

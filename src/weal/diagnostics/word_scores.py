@@ -2,7 +2,7 @@
 
 left_out_words   the probability of each word for each label, from the other labels
 word_scores      log loss, accuracy and calibration of these probabilities
-unlikely_words   labels with a probability below MIN_PLAUSIBLE, which are to be looked at again
+unlikely_words   labels with a probability below MIN_PLAUSIBLE, which should be checked
 """
 
 from collections.abc import Hashable, Sequence

@@ -234,15 +234,15 @@ def simulate(
     learning and at random.
     """
     from weal.benchmark.tasks import TASKS
-    from weal.benchmark.user_table import points_from_file, task_from_file
+    from weal.benchmark.user_table import points_from_table, task_from_table
     from weal.goals.grammar import parse_goal
 
     wanted = parse_goal(goal) if goal is not None else None
     how = table_options(options, id_column=id_column)
     if wanted is not None and wanted.set_text is not None:
-        _simulate_goal(*points_from_file(table, target, how), wanted, options)
+        _simulate_goal(*points_from_table(table, target, how), wanted, options)
         return
-    task, notes = task_from_file(table, target, how)
+    task, notes = task_from_table(table, target, how)
     if task.name in TASKS:  # not the paper's task
         task = replace(task, name=f"{task.name}-table")
     for note in notes:

@@ -5,23 +5,26 @@ long the rest may take.
 """
 
 import json
+import math
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from weal import text
 from weal.cli.screen import SECONDS_BETWEEN_LINES, duration_text, say, show_table
 from weal.progress import progress_bar
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from weal.benchmark.labels_saved import LabelsSaved
     from weal.benchmark.runner import Outcome, Progress, RunProgress
+    from weal.benchmark.statistics import Interval
 
 RANDOM_METHOD = "weal-random"
 METRICS_TEXT = (
@@ -41,7 +44,9 @@ def show_outcome(folder: Path, outcome: "Outcome", as_json: bool, answers: bool 
     if as_json:
         choice = choice_csv(outcome.results, outcome.setting["seed"])
         found = {"final": _records(table), "choice": _records(choice)}
-        found |= {"saved": _answers(outcome, as_json)} if answers else {}
+        found |= (
+            {"saved": [_saved_json(*one) for one in _saved(outcome).items()]} if answers else {}
+        )
         click.echo(json.dumps({"folder": str(folder), **outcome.setting, **found}, indent=1))
         return
     for metric in ("nmse", "npll"):
@@ -49,9 +54,10 @@ def show_outcome(folder: Path, outcome: "Outcome", as_json: bool, answers: bool 
             show_table(*_block(table, metric, block))
             click.echo()
     say(METRICS_TEXT)
-    _show_choice(outcome)
-    for words in _answers(outcome, as_json) if answers else []:
-        click.echo(words)
+    if answers:
+        _show_saved(_saved(outcome))
+    else:
+        _show_choice(outcome)
     seed, seconds = outcome.setting["seed"], duration_text(outcome.setting["wall_seconds"])
     say(f"means after the last query, * the best of its task; seed {seed}; {seconds} of computing")
     for path in [folder / "report.html", *sorted(folder.rglob("*.png"))]:
@@ -80,22 +86,51 @@ def show_goals(folder: Path, outcome: "Outcome", as_json: bool) -> None:
         click.echo(path)
 
 
-def _answers(outcome: "Outcome", as_json: bool) -> list[object]:
-    """The labels that each method saved against random choice: sentences, or JSON."""
+def _saved(outcome: "Outcome") -> "dict[str, LabelsSaved]":
+    """The labels that each method saved against random choice."""
     from weal.benchmark.labels_saved import labels_saved_on_task
 
+    seed = outcome.setting["seed"]
     methods = [name for name in dict.fromkeys(outcome.results["method"]) if name != RANDOM_METHOD]
-    found = [labels_saved_on_task(outcome.results, name, RANDOM_METHOD) for name in methods]
-    known = [one for one in found if one is not None]
-    if as_json:
-        return [{**_finite(asdict(one)), "words": one.words} for one in known]
-    return list(dict.fromkeys(one.words for one in known))
+    found = {
+        name: labels_saved_on_task(outcome.results, name, RANDOM_METHOD, seed) for name in methods
+    }
+    return {name: one for name, one in found.items() if one is not None}
 
 
-def _finite(found: dict[str, object]) -> dict[str, object]:
-    """Infinite numbers as None for JSON; one realisation has no interval."""
-    bad = [name for name, value in found.items() if value in (float("inf"), float("-inf"))]
-    return {name: None if name in bad else value for name, value in found.items()}
+def _show_saved(found: "dict[str, LabelsSaved]") -> None:
+    """Print the labels that each method saved, and the answer in sentences."""
+    if not found:
+        return
+    rows = [
+        [name, text.number(one.saved.mean, 2), _interval(one.saved), one.verdict]
+        for name, one in found.items()
+    ]
+    show_table(["labels saved against random choice", "mean", "95 %", "labels needed"], rows)
+    click.echo()
+    for words in dict.fromkeys(one.words for one in found.values()):
+        click.echo(words)
+
+
+def _interval(of: "Interval") -> str:
+    ends = (of.low, of.high)
+    known = all(map(math.isfinite, ends))
+    return " to ".join(text.number(end, 2) for end in ends) if known else "not known"
+
+
+def _saved_json(method: str, found: "LabelsSaved") -> dict[str, object]:
+    """The labels that a method saved, as JSON; an end that is not known is None."""
+    ends = {"low": found.saved.low, "high": found.saved.high}
+    return {
+        "method": method,
+        "other": RANDOM_METHOD,
+        "queries": found.queries,
+        "realisations": found.saved.n,
+        "mean": found.saved.mean,
+        **{name: end if math.isfinite(end) else None for name, end in ends.items()},
+        "verdict": found.verdict,
+        "words": found.words,
+    }
 
 
 def _records(table: "DataFrame") -> object:
