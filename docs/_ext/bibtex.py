@@ -66,7 +66,7 @@ class BibTeX(Directive):
     def run(self) -> list[nodes.Node]:
         """Insert them."""
         self.state.document.settings.env.note_dependency(str(CITATION))
-        text = "\n".join(entries(citation_file()))
+        text = "\n\n".join(entries(citation_file()))
         return [nodes.literal_block(text, text, language="bibtex")]
 
 
