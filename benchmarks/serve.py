@@ -157,7 +157,7 @@ def keeping(client: httpx.Client, pid: int, url: str, labels: int) -> tuple[floa
 
 
 def memory(pid: int) -> float:
-    """MB that the server has had at the most."""
+    """MB that the server has had at most."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
@@ -209,7 +209,7 @@ def measured(labels: int, candidates: int) -> list[dict[str, Any]]:
     lines = [_line(one, spent[one], spent[one] / cheapest) for one in found]
     lines.append(_line("keeping a label | campaign.tell", page, page / python))
     lines.append(_line("the first answer | import of FastAPI", first, ratio))
-    lines.append(_line(f"memory of the server: {most:.0f} MB at the most", None, None))
+    lines.append(_line(f"memory of the server: {most:.0f} MB at most", None, None))
     for line in lines[-3:]:
         print(*line.values(), sep="  ")
     return lines

@@ -65,7 +65,7 @@ BAD_PARAMETERS = [
     ({"noise_ratios": ()}, "noise_ratios must be one or more positive numbers"),
     ({"noise_ratios": (1e-3, 0.0)}, "noise_ratios must be one or more positive numbers; got"),
     ({"noise_ratios": 0.1}, "noise_ratios must be one or more positive numbers"),
-    ({"temper": 0.0}, r"temper is 0\.0; it must be above 0, and 1 at the most"),
+    ({"temper": 0.0}, r"temper is 0\.0; it must be above 0, and 1 at most"),
     ({"temper": 1.5}, r"temper is 1\.5; it must be"),
     ({"noise": 0.0}, "noise must be a positive number"),
     ({"noise": [1.0, np.nan, 1.0]}, "noise must be a positive number"),

@@ -99,5 +99,5 @@ def found(rows: list[dict[str, str]]) -> str:
         return "What passes over pools in files cost, beside the bare work."
     return (
         f"The next question out of {str(size).split(', ')[0]} candidates in files takes {ask} "
-        f"times the processor time of a bare pass over them, and {most} of memory at the most."
+        f"times the processor time of a bare pass over them, and {most} of memory at most."
     )

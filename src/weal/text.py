@@ -4,29 +4,30 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 REASONS = {
-    "wvar": "the model is unsure there",
-    "went": "the model knows little about it",
+    "wvar": "the model is uncertain there",
+    "went": "its predictive distribution is wide",
     "qbc": "the experts disagree",
-    "gpm-var": "the model as a whole is unsure there",
-    "gpm-ent": "the possible values are spread out",
-    "ivr": "it would make the model surer elsewhere too",
-    "mvr": "its label would make the model surest over all candidates",
-    "mvr-var": "its label would teach most about all candidates, and the model is unsure there",
-    "mvr-var-misfit": "its label would teach most about all candidates: the model is unsure there, "
-    "and, as far as it does not fit yet, it is far from what was measured",
-    "mvr-var-igs": "its label would teach most about all candidates: the model is unsure there, "
-    "and it is far from what was measured",
-    "bald": "its label would tell the experts apart",
-    "igs": "it is far from what was measured, in inputs and in value",
+    "gpm-var": "the whole model is uncertain there",
+    "gpm-ent": "its possible values are widely spread",
+    "ivr": "its label would reduce the uncertainty elsewhere too",
+    "mvr": "its label would reduce the uncertainty over all candidates most",
+    "mvr-var": "its label would teach the model most about all candidates, and the model is "
+    "uncertain there",
+    "mvr-var-misfit": "its label would teach the model most about all candidates: the model is "
+    "uncertain there, and it is far from the measured rows where the model does not fit yet",
+    "mvr-var-igs": "its label would teach the model most about all candidates: the model is "
+    "uncertain there, and it is far from the measured rows",
+    "bald": "its label would show which experts are right",
+    "igs": "it is far from the measured rows, in inputs and in value",
     "random": "drawn at random",
     "ucb": "its value may be large",
     "straddle": "it may lie on either side of the level",
 }
-START = "Fills the space before there is a model."
-BY_HAND = "Asked for by name."
-CHECK = "Drawn at random, for an honest test."
+START = "Spread over the candidates, before there is a model."
+BY_HAND = "Requested by id."
+CHECK = "Drawn at random, for an unbiased test."
 REPEAT_REASONS = {  # of rows that have a label, with the set of the goal
-    "repeat": "it is measured again: noise hides whether it is {}",
+    "repeat": "it is measured again: because of noise it is uncertain whether it is {}",
     "doubted": "it is measured again: its label is treated as wrong, and it may be {}",
 }
 SIGNIFICANT_DIGITS = 4
@@ -186,9 +187,9 @@ def nearness(distance: float) -> str:
 def reasons(shares: Mapping[str, float], most: int = 3, least: float = 0.1) -> str:
     """The acquisition functions with the largest shares, in words.
 
-    >>> reasons({"qbc": 0.41, "wvar": 0.35, "igs": 0.2, "went": 0.04})
-    'the experts disagree (qbc 41 %), the model is unsure there (wvar 35 %), it is far from
-    what was measured, in inputs and in value (igs 20 %)'
+    >>> reasons({"qbc": 0.41, "wvar": 0.35, "igs": 0.2, "went": 0.04}) 'the experts disagree (qbc 41
+    %), the model is uncertain there (wvar 35 %), it is far from the measured rows, in inputs and in
+    value (igs 20 %)'
     """
     best = sorted(shares.items(), key=lambda pair: -pair[1])
     shown = [pair for n, pair in enumerate(best[:most]) if n == 0 or pair[1] >= least]
@@ -196,7 +197,7 @@ def reasons(shares: Mapping[str, float], most: int = 3, least: float = 0.1) -> s
 
 
 def _reason(name: str, share: float, among: int) -> str:
-    why = REASONS.get(name.partition("(")[0], "a score of your own")
+    why = REASONS.get(name.partition("(")[0], "your own score")
     return f"{why} ({name} {percent(share)})" if among > 1 else f"{why} ({name})"
 
 

@@ -135,7 +135,7 @@ def test_a_repeat_that_is_replaced_keeps_its_label(url, table):
         ({"where": "solvent is TFH"}, ValueError, "did you mean THF"),
         ({"where": "a < 0,5"}, ValueError, "0.5"),
         ({"where": "temp < 90'; drop table events; --"}, ValueError, "where"),
-        ({"same": "a", "n": 2}, Exhausted, "every row has a value of its own"),
+        ({"same": "a", "n": 2}, Exhausted, "every row has a different value"),
         ({"same": "temp", "n": 40}, Exhausted, "--at-most temp=2"),
         ({"same": "temp", "check": True}, ValueError, "at random"),
         ({"at_most": {"temp": -1}}, ValueError, "at least 1"),

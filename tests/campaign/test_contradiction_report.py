@@ -59,7 +59,7 @@ def test_sure_labels_that_the_others_contradict_are_named(ready):
     np.testing.assert_allclose(found.expected, y[wrong], atol=1.0)
     said = typed("status", "y 1").out
     assert "Labels that contradict the others: the model still uses them" in said
-    assert f"3 labels told as sure do not fit the others: {ids[4]} is" in said
+    assert f"3 labels marked as sure do not fit the others: {ids[4]} is" in said
     assert f"`weal tell --replace 'y 1' {ids[4]} VALUE` corrects a label" in said
     assert "without them" in said
     [plain] = json.loads(typed("status", "y 1", "--json").out)["contradictions"]

@@ -53,7 +53,7 @@ def test_the_reason_is_that_of_the_goal_when_the_row_was_asked(alloys):
 
 def test_status_speaks_of_the_goal(alloys):
     best = said("status", "alloys", "--goal", "minimise").out
-    for words in ("Goal: minimise", "best so far", "to be gained", "lowest 10", "picked at random"):
+    for words in ("Goal: minimise", "best so far", "to be gained", "lowest 10", "chosen at random"):
         assert words in best
     level = said("status", "alloys", "--goal", "above 310").out
     for words in ("Goal: above 310", "in the set", "wrong side", "in a single campaign)", "F1"):

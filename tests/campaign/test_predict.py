@@ -65,7 +65,7 @@ def test_candidates_are_predicted_as_the_export_has_them(one):
     pd.testing.assert_frame_equal(found, whole[found.columns.tolist()])
     assert notes == [
         "name: of candidates (r0, r1, r2, r3, r4, r5, r6, r7, r8, r9, ...); predicted from "
-        "the inputs in this table, not from those that the campaign has"
+        "the inputs in this table, not from the inputs in the campaign"
     ]
 
 
@@ -112,11 +112,12 @@ def test_what_may_not_be_meant_is_said(one):
     low, high = pool(0, 50)["a"].agg(["min", "max"])
     _, notes = said(one, table)
     assert notes == [
-        "colour, day: passed over, the campaign has no such columns",
+        "colour, day: ignored, the campaign has no such columns",
         "a: 1 missing, taken as the median; the first table had no gaps",
         "steel: 1 missing, taken as no level; the first table had no gaps",
         "steel: 1 of unknown levels ('wood'), taken as none",
-        f"a: 1 of 3 lie far outside what was there ({low:.6g} to {high:.6g}), such as 250; another "
+        f"a: 1 of 3 are far outside the range of the existing candidates ({low:.6g} to "
+        f"{high:.6g}), such as 250; another "
         "unit?",
     ]
 
@@ -126,7 +127,7 @@ def test_columns_that_the_campaign_knows_and_labels_are_passed_over():
     how = {"id_column": "name", "target": "y", "features": ["a", "b"], "n_start": 3}
     one = open_campaign("lab", "memory:", pool=table, **how)
     _, notes = said(one, table.assign(name=[f"n{k}" for k in range(20)]))
-    assert notes == ["y: 20 values passed over, since it is what is predicted"]
+    assert notes == ["y: 20 values ignored, because it is the predicted quantity"]
     quietly(one, new().assign(y=np.nan))
 
 

@@ -119,7 +119,7 @@ def test_a_bound_is_kept_as_a_note_in_the_shell_in_a_file_and_in_a_table():
     assert "r20: kept as <0.1: a bound, not learned from; by HPLC" in done.err
     Path("sheet.csv").write_text("id,y\nr21,> 99 %\n")
     done = typed("tell", "yields", "--file", "sheet.csv")
-    assert "is kept as a note and not learned from" in done.err
+    assert "is kept as a note, and the model ignores it" in done.err
     with weal.open_campaign("yields") as campaign:
         ledger = campaign.read_ledger()
     assert ledger.n_labels == 12

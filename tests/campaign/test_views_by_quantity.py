@@ -147,7 +147,9 @@ def test_a_campaign_of_words_alone_is_looked_at(quantity):
         assert found.beliefs is None
         assert found.quantities[0].scores.n == found.labels
         assert "log loss" in "\n".join(found.lines())
-        assert "predicted right from the others; guessing the commonest word" in found.advice
+        assert (
+            "predicted right from the others; always guessing the most common word" in found.advice
+        )
         assert all(row.why for row in one.asked())
         assert one.suspects() == []
         assert one.contradictions() == []

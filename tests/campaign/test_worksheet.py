@@ -127,7 +127,7 @@ def test_an_input_that_differs_is_pointed_out_and_a_file_of_others_refused(one):
     found = one.tell_file(rows)
     assert found.new == 6
     assert [bool(row.message) for row in found.rows] == [False, True, False, False, False, False]
-    assert "in the campaign: is it the right row?" in found.rows[1].message
+    assert "in the campaign. Is it the right row?" in found.rows[1].message
     before = one.read_ledger().seq
     with pytest.raises(ValueError, match=r"6 of 6 rows .* other inputs .*another campaign"):
         one.tell_file(rows.assign(a=rows["a"] + 1, y=2.0), replace=True)

@@ -85,7 +85,7 @@ def test_added_candidates_far_outside_are_said_to_be(alloys):
     )
     done = typed("add", "alloys", "more.csv")
     assert "2 candidates added, with 1 label, 42 now" in done.out
-    assert "temp: 1 of 2 lie far outside what was there" in done.err
+    assert "temp: 1 of 2 are far outside the range of the existing candidates" in done.err
 
 
 def test_a_word_for_no_label_points_to_skip(bare):

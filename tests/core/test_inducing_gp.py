@@ -163,7 +163,7 @@ def test_more_points_leave_less_and_predict_what_exact_experts_do():
 
 
 def test_points_are_those_that_the_ones_before_explain_least():
-    """Each has half of the largest remainder there is when its turn comes, at the least."""
+    """Each has half of the largest remainder there is when its turn comes, at least."""
     kernel, (X, _) = Kernel("matern32", (0.7, 1.5, 3.0), offset=10.0), rough(10, 300)
     K = correlation(kernel, X, X)
     rows = pivoted_cholesky(kernel, X, 60, 0.0).rows

@@ -40,12 +40,12 @@ def test_the_shares_of_a_choice_are_told_and_a_check_has_none(one):
     chosen, _, check = one.asked()
     assert chosen.shares == {"mvr-var-igs": 1.0}
     assert chosen.why.endswith(
-        "Chosen because its label would teach most about all candidates: the model is unsure "
-        "there, and it is far from what was measured (mvr-var-igs)."
+        "Chosen because its label would teach the model most about all candidates: the model is "
+        "uncertain there, and it is far from the measured rows (mvr-var-igs)."
     )
     assert set(chosen.scores) == set(chosen.shares)
     assert check.shares == {}
-    assert check.why.startswith("Drawn at random, for an honest test.")
+    assert check.why.startswith("Drawn at random, for an unbiased test.")
 
 
 def test_the_share_of_each_of_several_functions_is_told():
@@ -93,13 +93,15 @@ def test_before_there_is_a_model_rows_fill_the_space():
     one = campaign()
     first, second = one.ask(2)
     asked = one.asked()
-    assert [row.why for row in asked] == ["Fills the space before there is a model."] * 2
+    assert [row.why for row in asked] == [
+        "Spread over the candidates, before there is a model."
+    ] * 2
     assert asked[0].mean is None
     one.tell(first, measured(first))
     one.tell(second, measured(second))
     third = one.asked([one.ask()])[0]
     assert {near.id for near in third.near} == {first, second}
-    assert third.why.startswith("Fills the space")
+    assert third.why.startswith("Spread over the candidates")
 
 
 def test_only_rows_that_are_out_can_be_explained(one):

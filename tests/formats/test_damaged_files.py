@@ -169,9 +169,9 @@ def test_a_compressed_file_is_refused(tmp_path):
         ({"text": b"\xff\xfe\x00"}, "not JSON"),
         ({"text": "[" * 100_000}, "damaged"),
         ({"arrays": ["log_w"]}, "its header names"),
-        ({}, "not a whole model.*restore it"),
+        ({}, "not a complete model.*restore it"),
         ({"format_version": 1}, "open it with weal 0.2.0 and save it again"),
-        ({"params": {"colour": "red"}}, "not a whole model.*colour"),
+        ({"params": {"colour": "red"}}, "not a complete model.*colour"),
     ],
 )
 def test_a_header_that_is_not_ours_is_refused_with_the_reason(changes, message, tmp_path):

@@ -295,7 +295,7 @@ def test_rows_by_hand_fix_the_level(learner, table):
         ({"where": "a < 0.1"}, Exhausted, "are free; ask for"),
         ({"where": "__import__('os').system('x')"}, ValueError, "where"),
         ({"where": "temp < 90; drop table events"}, ValueError, "write 'and'"),
-        ({"same": "a"}, Exhausted, "every row has a value of its own"),
+        ({"same": "a"}, Exhausted, "every row has a different value"),
         ({"same": "b'); drop table"}, ValueError, "no column is called"),
         ({"at_most": {"a": 2}}, Exhausted, "at most 2 free rows"),
         ({"instead_of": "r50"}, ValueError, "not out"),

@@ -114,9 +114,7 @@ def test_positions_never_shift_when_the_pool_shrinks_and_grows():
     assert_array_equal(learner.rows(["new", IDS[30]]), [OUTSIDE[0], POOL[30]])
     learner.tell(("new", 2), measure(OUTSIDE[1]))
     assert_array_equal(learner.labels.told[-1].x, OUTSIDE[1])
-    with pytest.raises(
-        ValueError, match=r"2 ids come more than once, such as \['new', 'sample 15'\]"
-    ):
+    with pytest.raises(ValueError, match=r"2 ids are duplicates, such as \['new', 'sample 15'\]"):
         learner.add(OUTSIDE[:3], ids=["new", "sample 15", "newer"])
 
 
@@ -264,7 +262,7 @@ def test_columns_without_text_as_names_work_too():
 def test_ids_and_cells_that_cannot_be_are_refused_by_name(kind):
     with pytest.raises(ValueError, match=r"name one that the pool has: \['heat', 'id'"):
         ActiveLearner(pool=frame(kind, ids=IDS), id_column="name")
-    with pytest.raises(ValueError, match=r"2 ids come more than once, such as \['b', 'b'\]"):
+    with pytest.raises(ValueError, match=r"2 ids are duplicates, such as \['b', 'b'\]"):
         ActiveLearner(pool=frame(kind, POOL[:4], ids=["a", "b", "b", "b"]), id_column="id")
     far = KINDS[kind]({"a": [1.0, None, 3.0], "b": [1.0, 2.0, float("inf")], "id": [7, 8, 9]})
     with pytest.raises(ValueError, match=r"'b' must hold finite numbers.*'inf' \(row 3\)"):

@@ -78,7 +78,7 @@ def test_a_constraint_holds_for_what_is_added():
     ids = learner.refine(30, constraint=lambda row: row["temp"] < 120)
     assert (learner.rows(ids)["temp"] < 120).all()
     before = len(learner.candidates)
-    with pytest.raises(ValueError, match=r"0 of \d+ rows near those wanted most satisfy"):
+    with pytest.raises(ValueError, match=r"0 of \d+ rows near the best candidates satisfy"):
         learner.refine(3, constraint=lambda row: False)
     with pytest.raises(ValueError, match="it must return True or False"):
         learner.refine(3, constraint=lambda row: "yes")

@@ -43,7 +43,7 @@ def test_a_pool_that_is_none_is_refused(pool, message):
     ("ids", "message"),
     [
         (range(59), "59 ids for 60 candidates"),
-        ([*range(50), *range(10)], r"10 ids come more than once, such as \[0, 1, 2, 3, 4\]"),
+        ([*range(50), *range(10)], r"10 ids are duplicates, such as \[0, 1, 2, 3, 4\]"),
         ([*range(59), 0.0], r"such as \[0\.0\]"),
         ([*range(59), None], "None cannot be an id"),
         ([*range(59), float("nan")], "nan cannot be an id"),

@@ -198,10 +198,10 @@ def test_learning_goes_on_while_labels_cut_the_error():
 def test_the_best_is_searched_while_a_label_may_gain_and_the_risk_of_stopping_is_said():
     pairs = (0.9, 1.2), (0.01, 0.9), (0.01, 0.02)
     said = [Maximise().advice(replace_gain(*pair)) for pair in pairs]
-    assert said[0] == "Keep going: one more label is expected to gain 0.9 at the most."
+    assert said[0] == "Keep going: one more label is expected to gain 0.9 at most."
     assert said[1].startswith("Keep going for now: one more label is expected to gain only 0.01")
-    assert said[2].startswith("Stop, probably: one more label is expected to gain 0.01 at the most")
-    assert "no calibrated probability of that is known" in said[2]
+    assert said[2].startswith("Stop, probably: one more label is expected to gain 0.01 at most")
+    assert "its probability cannot be estimated" in said[2]
 
 
 def replace_gain(gain, before):
@@ -220,11 +220,11 @@ def test_the_section_of_the_best_says_what_was_found_and_what_is_left():
     assert Best(10).lines(FOUND) == [
         "Goal: best 10",
         "best so far    91.5   row A-7",
-        "to be gained   0.9 by one more label, at the most (largest expected improvement)",
+        "to be gained   0.9 by one more label, at most (largest expected improvement)",
         "top 10         about 4 of them still unmeasured",
     ]
     assert Best(10).random_lines(None, PROGRESS["labels help"]) == [
-        "20 rows picked at random would hold about 2 of the 10 best, the measured ones about 6"
+        "20 rows chosen at random would contain about 2 of the 10 best, the measured ones about 6"
     ]
 
 

@@ -95,7 +95,7 @@ def test_files_are_added_and_ids_that_are_there_are_refused(tmp_path, folder):
         assert campaign.read_ledger().rows == U + 40
         assert any(name.startswith("m") for name in campaign.ask(6))
         again = write(tmp_path / "again", inputs(3), [], names=["new", "m3", "c00001"])
-        with pytest.raises(ValueError, match="2 ids come more than once"):
+        with pytest.raises(ValueError, match="2 ids are duplicates"):
             campaign.add(again)
         assert campaign.read_ledger().rows == U + 40
 
@@ -283,5 +283,5 @@ def test_rows_that_are_in_no_file_are_predicted(tmp_path, folder):
         )
         with pytest.warns(UserWarning, match=r"id: of candidates \(c00007\)"):
             there.predict(table.head(1).assign(id="c00007"))
-        with pytest.warns(UserWarning, match="x1: 40 of 40 lie far outside"):
+        with pytest.warns(UserWarning, match="x1: 40 of 40 are far outside"):
             there.predict(table.assign(x1=table["x1"] + 1000.0))

@@ -75,7 +75,7 @@ class Deadly(FileShard):
 
 
 class Large(FileShard):
-    """A shard whose first reader has not the memory for it."""
+    """A shard whose first reader does not have enough memory for it."""
 
     __slots__ = ()
 
@@ -151,7 +151,9 @@ def test_a_shard_that_kills_every_worker_is_named(local, folder):
 def test_a_shard_that_a_worker_has_no_memory_for_is_named(local, folder):
     with distributed.Client(local, set_as_default=False) as client:
         learner = with_shards(told(folder, scheduler=client), Large)
-        with pytest.raises(UnreadableShard, match=r"part-002.parquet.*has not the memory for it"):
+        with pytest.raises(
+            UnreadableShard, match=r"part-002.parquet.*does not have enough memory for it"
+        ):
             learner.ask()
         assert not learner.pending
         assert learner.ask() == told(folder).ask()

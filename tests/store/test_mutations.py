@@ -99,7 +99,7 @@ def test_an_answer_that_was_not_asked_for_is_damage(small, tmp_path, monkeypatch
     ("statements", "word"),
     [
         (["DROP INDEX weal_event_key"], "warning: the index weal_event_key is missing"),
-        (["CREATE TABLE mine (x)"], "warning: there is a table mine of somebody else's"),
+        (["CREATE TABLE mine (x)"], "warning: there is a table mine that weal did not create"),
         (
             ["ALTER TABLE weal_snapshot RENAME TO h", "CREATE VIEW weal_snapshot AS SELECT 1"],
             "broken: the table weal_snapshot is not as weal made it: it is a view",

@@ -130,7 +130,7 @@ def every(folder):
 
 
 def peak_memory():
-    """Bytes that this process has had at the most (getrusage counts those of its parent too)."""
+    """Bytes that this process has had at most (getrusage counts those of its parent too)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
 

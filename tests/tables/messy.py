@@ -384,7 +384,7 @@ CASES = [
         text(cells(**{"yield": some(YIELD, {2: "failed - stirrer stopped", 4: ">95", 6: "n/a"})})),
         skipped={"R-5": ">95: a bound, not learned from"},
         failed={"R-3": "stirrer stopped"},
-        says=("1 row is told as failed", "1 row has a bound", "'>95' (R-5)"),
+        says=("1 row is saved as failed", "1 row has a bound", "'>95' (R-5)"),
     ),
     Case(
         "dashes_for_no_label",

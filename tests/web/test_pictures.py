@@ -289,7 +289,7 @@ def test_the_headline_of_watch_is_that_of_the_status(servers, labelled):
         drawn = [re.search(r"h([\d.]+)v", one.get("d")) for one in root.iter(f"{SVG}path")]
         widths = [float(one[1]) for one in drawn if one]
         values = [float(row["value"]) for row in rows]
-        shares = np.array(values) / max(values)  # a bar has 1.5 pixels at the least
+        shares = np.array(values) / max(values)  # a bar has 1.5 pixels at least
         assert np.allclose(np.array(widths) / max(widths), shares, atol=0.004)
         for which in ("progress.png", "progress"):
             assert wait_for(eve, f"/c/steel/picture/{which}").status_code == 200

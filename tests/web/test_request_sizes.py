@@ -20,7 +20,7 @@ MOST_MEMORY = 300 * 2**20  # bytes
 
 
 def memory(server):
-    """Bytes that the server has had at the most."""
+    """Bytes that the server has had at most."""
     lines = Path(f"/proc/{server['pid']}/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
 

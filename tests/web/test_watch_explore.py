@@ -123,7 +123,7 @@ def test_a_row_has_a_page_with_its_story_and_can_be_asked_for(eve, labelled):
     with weal.open_campaign("steel", labelled) as campaign:
         (asked,) = campaign.asked()
         assert (asked.id, asked.who) == ("A-30", "ann")
-        assert asked.why.startswith("Asked for by name. ")
+        assert asked.why.startswith("Requested by id. ")
 
 
 def test_effects_and_maps_come_when_they_are_found(eve):

@@ -20,8 +20,8 @@ ADVICE = {
         "2 rows are without one: add candidates in Settings.",
     "Labels may be mostly noise (measure a few rows again, with --repeat), some may be wrong":
         "Labels may be mostly noise (measure a few rows again), some may be wrong",
-    "A few labels with the goal learn, or of rows drawn at random (--check), look for one.":
-        "A few labels with the goal learn, or of rows drawn at random, look for one.",
+    "A few labels with the goal learn, or of random rows (--check), would reveal such a region.":
+        "A few labels with the goal learn, or of random rows, would reveal such a region.",
     "Measure R-3 again first (--repeat): its label is treated as wrong":
         "Measure R-3 again first: its label is treated as wrong",
     "Check the numbers and their units; change them with `weal settings NAME --subject-to`.":

@@ -141,7 +141,7 @@ class Campaign(CampaignLog):
         >>> name = campaign.ask()
         >>> [row] = campaign.asked()
         >>> row.id == name, row.who, row.why
-        (True, 'ann', 'Fills the space before there is a model.')
+        (True, 'ann', 'Spread over the candidates, before there is a model.')
         """
         from weal.campaign.suggestions import explain
 

@@ -255,8 +255,9 @@ class InputRanges:
         """A message for each numeric input with far rows."""
         kinds = {name: column.kind for column in self.plan.columns for name in column.inputs}
         return [
-            f"{name}: {self.count[n]} of {self.rows} lie far outside what was there "
-            f"({self.low[n]:.6g} to {self.high[n]:.6g}), such as {self.example[n]:.6g}; another "
+            f"{name}: {self.count[n]} of {self.rows} are far outside the range of the existing "
+            f"candidates ({self.low[n]:.6g} to {self.high[n]:.6g}), such as {self.example[n]:.6g}; "
+            "another "
             "unit?"
             for n, name in enumerate(self.plan.names)
             if kinds[name] == "number" and self.count[n]

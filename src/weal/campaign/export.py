@@ -203,7 +203,7 @@ def _write_prediction_folder(
     if not view.candidates.in_shards:
         raise ValueError(f"{path} is a folder, for candidates in many files; name a file")
     if not view.has_model:
-        raise ValueError("there is no model yet: too few labels were told for predictions")
+        raise ValueError("there is no model yet: there are too few labels for predictions")
     check_folder(path, force)
 
     def more(columns: Columns) -> Columns:

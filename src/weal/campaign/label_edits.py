@@ -116,7 +116,7 @@ def _find_label(now: Ledger, edit: LabelEdit) -> tuple[str, LedgerLabel]:
         for label in labels:
             if label.seq == edit.event:
                 return quantity, label
-    raise Changed(f"event {edit.event} is no label of {edit.id!r} that counts; read the row again")
+    raise Changed(f"event {edit.event} is not a current label of {edit.id!r}; read the row again")
 
 
 def keep_lease(tx: Transaction, now: Ledger, draft: Draft) -> Draft:

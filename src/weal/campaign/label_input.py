@@ -238,7 +238,7 @@ def find_different_inputs(
             if not _is_same_input(own.get(name), written)
         ]
         if other:
-            found[n] = f"{line.id} has {'; '.join(other[:3])}: is it the right row?"
+            found[n] = f"{line.id} has {'; '.join(other[:3])}. Is it the right row?"
     return found
 
 

@@ -197,7 +197,7 @@ class CampaignBench:
         """Say that the run of a row failed; as an accident, nothing is learnt from it."""
         who, own = self.campaign.who, PAGE_KEY_PREFIX + key
         fail_rows(self.campaign, [str(id_)], who, note or None, accident, False, own)
-        return Answer(f"{shown(id_)} is told as failed")
+        return Answer(f"{shown(id_)} is saved as failed")
 
     def undo(self, number: int) -> Answer:
         """Undo the action whose first event has this number, if it is the last one."""

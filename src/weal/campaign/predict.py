@@ -167,7 +167,7 @@ def _row_ids(table: Table, id_column: str | None) -> tuple[list[str], list[str]]
     said = []
     if gaps := cells.count(None):
         rows = "1 row has" if gaps == 1 else f"{gaps:,} rows have"
-        said.append(f"{id_column}: {rows} no id, and {_is(gaps)} called by the number of the row")
+        said.append(f"{id_column}: {rows} no id, and {_is(gaps)} named by row number")
     if twice := [one for one, n in Counter(ids).items() if n > 1]:
         said.append(f"{id_column}: {some_of(twice)} more than once; rows keep their order")
     return ids, said
@@ -203,12 +203,12 @@ def _passed_over(
         more := [name for name in more if name not in campaign.columns()]
     ):
         several = "no such columns" if len(more) > 1 else "no such column"
-        said.append(f"{some_of(more)}: passed over, the campaign has {several}")
+        said.append(f"{some_of(more)}: ignored, the campaign has {several}")
     for target in targets:
         n = len(table) - table.cells(target).count(None) if target in table.columns else 0
         if n:
             values = "1 value" if n == 1 else f"{n:,} values"
-            said.append(f"{target}: {values} passed over, since it is what is predicted")
+            said.append(f"{target}: {values} ignored, because it is the predicted quantity")
     return said
 
 
@@ -221,7 +221,7 @@ def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None)
     some = some_of([one for one in dict.fromkeys(first) if one in known])
     return [
         f"{id_column}: of candidates ({some}); predicted from the inputs in this table, not from "
-        "those that the campaign has"
+        "the inputs in the campaign"
     ]
 
 

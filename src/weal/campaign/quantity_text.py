@@ -26,7 +26,7 @@ def quantity_lines(one: "QuantityStatus") -> list[str]:
     if one.missing:
         return [f"{name}{one.labels} of {one.labels + one.missing} labels before there is a model"]
     counts = [f"{shorten(word, 20)} {n}" for word, n in one.counts.items()]
-    source = f"; what is known of {shorten(one.source, 40)} helps" if one.source else ""
+    source = f"; the predictions of {shorten(one.source, 40)} are an input" if one.source else ""
     return [f"{name}{labels}{': ' if counts else ''}{', '.join(counts[:MAX_WORDS_SHOWN])}{source}"]
 
 
@@ -60,7 +60,7 @@ def failure_lines(found: "FailureStatus") -> list[str]:
         return [*lines, f"  no model yet   {more} to come before there is one"]
     lines += [f"  where          {one.words}" for one in found.where]
     if not found.where:
-        lines.append("  where          not known yet: no input tells failures apart")
+        lines.append("  where          unknown: no input separates failed from successful runs")
     if found.scores:
         lines += _score_lines(found.scores, "runs")
     return lines

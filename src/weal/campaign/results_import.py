@@ -366,7 +366,7 @@ def _skip_row(
     if line.id in now.skipped:
         return row, ()
     body = {"v": EVENT_BODY_VERSION, "on": True, "note": note}
-    said = f"{line.failure!r} is kept as a note and not learned from" if line.is_bound else ""
+    said = f"{line.failure!r} is kept as a note, and the model ignores it" if line.is_bound else ""
     return replace(row, action="skipped", message=said), (Draft("skipped", body, line.id, how.who),)
 
 

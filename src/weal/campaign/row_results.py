@@ -85,8 +85,8 @@ def read_missing_label(
     first, word, _ = missing[0]
     if among > 1 and len(failed) < among:
         raise ValueError(
-            f"{first.typed!r} says that there is no label, and others of {id_} are told beside it; "
-            "leave out what was not measured, and put the reason into --note"
+            f"{first.typed!r} means that there is no label, but other labels of {id_} are given "
+            "too; leave out what was not measured, and put the reason into --note"
         )
     if failed:
         reasons = dict.fromkeys(because for _, _, because in failed)
@@ -97,7 +97,7 @@ def read_missing_label(
     skip = shlex.join(["weal", "skip", campaign, id_, "--note", first.typed.strip()])
     leave_out = "leave out what was not measured, or " * several
     raise ValueError(
-        f"{first.typed.strip()!r} is no label; {leave_out}skip a row without one: `{skip}`"
+        f"{first.typed.strip()!r} is not a label; {leave_out}skip a row without one: `{skip}`"
     )
 
 
@@ -135,7 +135,7 @@ def tell_row(
         done = fail_rows(campaign, [name], who, note, how.accident, how.replace, how.key)
         return {"event": done.seq, "failed": [name], "new": done.new}
     if how.accident:
-        raise ValueError('an accident is told of a run that failed: give the value "failed"')
+        raise ValueError('an accident is a failed run: give the value "failed"')
     if missing is not None:
         skip_rows(campaign, [name], True, campaign.who, missing.note, how.key)
         seq = campaign.read_ledger().seq

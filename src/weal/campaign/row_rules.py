@@ -240,7 +240,7 @@ def _withdrawals(
         drafts = decide_undo(tx, ids[0], event, who, note) if len(ids) == 1 else []
         if not drafts:
             raise ValueError(
-                f"event {event} is no label of {some_ids(ids)} that counts: `weal show NAME ID` "
+                f"event {event} is not a current label of {some_ids(ids)}: `weal show NAME ID` "
                 "lists the events of a row"
             )
         return drafts

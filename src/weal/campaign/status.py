@@ -367,7 +367,7 @@ def _word_advice(goal: Goal, lead: Quantity, every: Sequence[QuantityStatus]) ->
     commonest = max(own.counts.values()) / max(own.labels, 1)
     return (
         f"{text.percent(own.scores.accuracy)} of the labels of {own.name} are predicted right from "
-        f"the others; guessing the commonest word gives {text.percent(commonest)}."
+        f"the others; always guessing the most common word gives {text.percent(commonest)}."
     )
 
 

@@ -63,7 +63,7 @@ def _sections_of(status: "Status", one: "QuantityStatus") -> list[str]:
                 status.name, str(one.unlikely[0].id), _option(status, one.name)
             )
             words = [f"  {label.words}" for label in one.unlikely[:MAX_SUSPECTS_SHOWN]]
-            found += ["", f"{one.name}: labels to check: very unlikely by the others", *words]
+            found += ["", f"{one.name}: labels to check: very unlikely given the others", *words]
             found.append(f"  `{fix}` corrects one; --sure confirms it")
         return found
     own = replace(
@@ -139,7 +139,7 @@ def _progress_lines(status: "Status") -> list[str]:
     if status.skipped:
         found.append(f"  skipped          {status.skipped}")
     found += [f"  budget           {one.text}" for one in (status.spending,) if one]
-    found += [f"  left aside       {name}: {why}" for name, why in status.unusable.items()]
+    found += [f"  unused label {name}: {why}" for name, why in status.unusable.items()]
     if status.choice:
         found.append(f"  choice           {status.choice}")
     if status.missing and not status.quantities:
@@ -152,11 +152,14 @@ def _samples(status: "Status") -> list[str]:
     """The sizes of the samples behind the estimates and behind an ask."""
     found = []
     if status.sampled:
-        found.append(f"  a sample         {status.sampled:,} of them stand for all in what follows")
+        found.append(
+            f"  a sample         {status.sampled:,} of them are used for the estimates below"
+        )
     if status.compared and status.best_share:
         found.append(
             f"  compared         {status.compared:,} of them, drawn at random, at each ask: the "
-            f"row asked is among the best {100 * status.best_share:.2g} % of all (99 times of 100)"
+            f"row asked is among the best {100 * status.best_share:.2g} % of all (with 99 % "
+            "probability)"
         )
     return found
 
@@ -167,7 +170,7 @@ def _out(out: "LeasedId") -> str:
 
 
 def _errors(status: "Status", beliefs: "ModelStatus") -> list[str]:
-    over = f"by the model itself, over {beliefs.expected_over:,} candidates"
+    over = f"by the model, over {beliefs.expected_over:,} candidates"
     if status.sampled and beliefs.expected_error:
         over += f", +- {number(beliefs.expected_error, 2)}"
     before = f"last {beliefs.window} labels, each predicted before it was told"

@@ -131,7 +131,7 @@ def archived_error(name: str) -> Archived:
     """The error of an ask in an archived campaign."""
     return Archived(
         f"the campaign {name!r} is archived, so no row is asked: `weal archive {quote(name)} "
-        "--undo` opens it again; labels can be told all the same"
+        "--undo` restores it; labels can still be saved"
     )
 
 
@@ -160,7 +160,7 @@ def check_free(now: Ledger, ids: Sequence[Any], rows: Container[Any], time: date
             raise Conflict(f"{name!r} is out{who} until {end}; leave it out, or wait")
         if name in now.skipped:
             undo = f"weal skip --undo -- {quote(now.name)} {quote(name)}"
-            raise ValueError(f"{name!r} is skipped; `{undo}` brings it back")
+            raise ValueError(f"{name!r} is skipped; `{undo}` allows it again")
 
 
 CHECK_KEY = 7  # part of the random key of rows that are offered for a test
@@ -285,7 +285,7 @@ def reason_of(quantity: Quantity, body: AskedBody) -> str | None:
     found = goal_reason(why)
     if found or not quantity.words or why["how"] != "chosen" or mean is None or sd is None:
         return found
-    return f"{quantity.name} is not sure here: {quantity.format_prediction(mean, sd)}"
+    return f"{quantity.name} is uncertain here: {quantity.format_prediction(mean, sd)}"
 
 
 MAX_ASK_RETRIES = 20  # of an ask that others were faster than

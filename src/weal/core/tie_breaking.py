@@ -44,7 +44,7 @@ class BestCandidates:
     """The best of some candidates, sorted by descending score, then by hash."""
 
     entries: tuple[TieEntry, ...] = ()
-    few: int = 1  # how many are wanted at the least, where there are so many
+    few: int = 1  # how many are wanted at least, where there are so many
 
     @property
     def position(self) -> int:

@@ -78,7 +78,7 @@ class Contradiction:
             return f"{same}, which the others contradict. A stuck instrument? {names}"
         each = zip(self.ids, self.labels, self.expected, strict=True)
         said = (f"{name} is {number(y, 6)} (expected {number(mu)})" for name, y, mu in each)
-        sure = "1 label told as sure does" if n == 1 else f"{n} labels told as sure do"
+        sure = "1 label marked as sure does" if n == 1 else f"{n} labels marked as sure do"
         return f"{sure} not fit the others: {some(said)}"
 
     @property

@@ -112,7 +112,7 @@ SLOW_SELECTION_INPUTS = (
     100  # beyond it a selection takes seconds, and present experts serve throughout
 )
 MAX_CANDIDATES = 500  # candidates, at most, that the expected error is taken over
-POOL_NUMBERS, FEWEST_POOL = 50_000, 100  # inputs of them all, and candidates at the least
+POOL_NUMBERS, FEWEST_POOL = 50_000, 100  # inputs of them all, and candidates at least
 _TREND_SAMPLE_KEY = 11  # part of the random key of these candidates
 Rows = tuple[Array, Array, Array]  # inputs (N, d), labels and noise variances (N,), scaled
 _NORMAL = 1.6449  # half the width of the interval at LEVEL, in sds of a normal

@@ -86,7 +86,7 @@ def _expectation_sentence(quantity: Quantity, mean: float, sd: float, usual: flo
     if not usual:
         return f"Expected {expected}."
     ratio = sd / usual
-    unsure = "The model is unsure here: " if ratio >= UNSURE_SD_RATIO else "Expected "
+    unsure = "The model is uncertain here: " if ratio >= UNSURE_SD_RATIO else "Expected "
     return f"{unsure}{expected}, {text.times(ratio)} uncertainty."
 
 
@@ -94,7 +94,7 @@ def _around(quantity: Quantity, near: Sequence[Neighbour]) -> str:
     first = near[0]
     label = quantity.format(first.label)
     if first.distance >= text.FAR_DISTANCE_RATIO:
-        return f"Nothing measured nearby (closest: {first.id} with {label}, {first.words})."
+        return f"No measured row is near (closest: {first.id} with {label}, {first.words})."
     near = [one for one in near[1:] if one.distance < text.FAR_DISTANCE_RATIO]
     more = "".join(f"; {one.id}, {quantity.format(one.label)}" for one in near)
     return f"Closest measured: {first.id}, {label} ({first.words}){more}."

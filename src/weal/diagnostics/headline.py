@@ -74,7 +74,7 @@ def error_headline(
         low, high = beliefs.left_out_interval
         how = (
             "Each label is predicted from all others. The interval is wide because labelled rows "
-            f"are no random sample of all rows: {MIN_CHECKS} random checks would narrow it."
+            "are not a random sample of all rows: {MIN_CHECKS} random checks would narrow it."
         )
     shown = text.rounded(value, low, high)
     of = f" of {name}" if name else ""
@@ -115,7 +115,7 @@ def _error_comparisons(beliefs: ModelStatus, value: float, labels: int) -> Seque
 
 def _no_random(chosen: int, labels: int) -> str:
     if not chosen:
-        return "Nothing is said of random choice: the model has not chosen any row yet."
+        return "There is no comparison with random choice: the model has not chosen any row yet."
     if labels > MAX_LABELS:
         return f"Random choice is not simulated beyond {MAX_LABELS} labels."
     return ""
@@ -127,13 +127,14 @@ def accuracy_headline(name: str, n: int, accuracy: float, commonest: float) -> H
     shown = text.percent(accuracy)
     words = (
         f"{shown} of the labels of {name} are predicted right (90 %: {text.percent(low)} to "
-        f"{text.percent(high)}); guessing the commonest word gives {text.percent(commonest)}."
+        f"{text.percent(high)}); always guessing the most common word gives "
+        f"{text.percent(commonest)}."
     )
     return Headline(
         "accuracy", accuracy, low, high, None, "leave-one-out", shown, words,
-        "Each label is predicted from all others, as the likeliest word.",
-        (Comparison("guessing the commonest", commonest),),
-        "Random choice is not simulated for words.",
+        "Each label is predicted from all others, as the most probable word.",
+        (Comparison("the most common word", commonest),),
+        "Random choice is not simulated for pass/fail, classes and grades.",
     )  # fmt: skip
 
 
@@ -169,12 +170,12 @@ def best_headline(
         value, low, high = (text.rounded(one, *ends) for one in (gain.value, *ends))
         words += f"; {value} may still be gained (90 %: {low} to {high})."
     elif members.gain is not None:
-        words += f"; one more label is expected to gain {text.number(members.gain, 2)} at the most."
+        words += f"; one more label is expected to gain {text.number(members.gain, 2)} at most."
     else:
         words += "."
     how = (
-        "What may still be gained is that of the best row without a label, in functions drawn from "
-        "the model; noise is no gain."
+        "The possible gain is that of the best row without a label, in functions drawn from the "
+        "model; noise does not count as a gain."
         if gain
         else "The gain is the largest expected improvement by one more label."
     )
@@ -218,7 +219,7 @@ def front_headline(members: SetProgress) -> Headline:
     words = f"{n} Pareto row{'' if n == 1 else 's'} found"
     if members.gain is not None:
         most = text.percent(members.gain)
-        words += f"; one more label is expected to add {most} to the hypervolume at the most"
+        words += f"; one more label is expected to add {most} to the hypervolume at most"
     return Headline(
         "front", float(n), None, None, None, "labels", f"{n}", f"{words}.",
         "A Pareto row is a measured row that no other is better than in both objectives.", (),

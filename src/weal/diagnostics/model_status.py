@@ -46,7 +46,7 @@ from weal.progress import Progress
 from weal.tables.fixed_sums import fixed_sums, plan_fixed_sums
 from weal.tables.plan import TablePlan
 
-# "the last labels": this share of them, and so many at the least
+# "the last labels": this share of them, and so many at least
 MIN_LAST_LABELS, LAST_SHARE = 5, 0.1
 MAX_EXPERTS_SHOWN = 4  # that are shown
 

@@ -67,7 +67,7 @@ def model_lines(beliefs: "ModelStatus", chosen: int) -> list[str]:
     found += [f"  mixture        {one}" for one in beliefs.mixtures]
     if beliefs.source is not None:
         found.append(
-            f"  source         {beliefs.source}: its predictions are an input, which helps"
+            f"  source         {beliefs.source}: its predictions are an input of the model"
         )
     found += [f"  expert {percent(one.weight):>6}  {_expert(one)}" for one in shown]
     weighed = sorted(beliefs.acquisition.items(), key=lambda pair: -pair[1])
@@ -83,7 +83,7 @@ def model_lines(beliefs: "ModelStatus", chosen: int) -> list[str]:
 def _inputs(inputs: dict[str, float] | None) -> str:
     """The importance of the inputs, in lines."""
     if not inputs:
-        return "not known yet: the labels so far do not tell them apart"
+        return "unknown: too few labels to tell which inputs matter"
     names = list(inputs)
     short = shorten_distinctly(names[:MAX_INPUTS_SHOWN], MAX_INPUT_NAME_LETTERS)
     shares = [percent(inputs[name]) for name in names[:MAX_INPUTS_SHOWN]]
@@ -96,10 +96,10 @@ def varying_noise_text(where: str, there: float, elsewhere: float) -> str:
     """Where labels scatter more, and the sds of their noise there and elsewhere.
 
     >>> varying_noise_text("temp is above 90", 1.04, 0.05)
-    'Labels scatter more where temp is above 90: sd 1 there, 0.05 elsewhere'
+    'Noise is larger where temp is above 90: sd 1 there, 0.05 elsewhere'
     """
     sds = f"sd {number(there, 2)} there, {number(elsewhere, 2)} elsewhere"
-    return f"Labels scatter more where {where}: {sds}"
+    return f"Noise is larger where {where}: {sds}"
 
 
 def leave_out_text(names: Sequence[str]) -> str:

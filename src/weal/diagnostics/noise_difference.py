@@ -116,7 +116,7 @@ def _best(
 
 
 def _thresholds(values: Array) -> list[float]:
-    """Values halfway between neighbours, MAX_THRESHOLDS at the most."""
+    """Values halfway between neighbours, MAX_THRESHOLDS at most."""
     known = np.unique(values)
     middles = 0.5 * (known[1:] + known[:-1])
     at = np.linspace(0, len(middles) - 1, min(len(middles), MAX_THRESHOLDS)).round().astype(np.intp)

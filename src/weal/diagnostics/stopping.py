@@ -93,7 +93,7 @@ def labels_to_goal(trend: Trend, goal: float, left: int, seed: int) -> LabelsToG
     if not known:
         error = np.log(now.expected or 1e-300) + log_c
         reached = float((error <= np.log(goal)).mean())
-        text = "cannot tell yet how many labels that needs: too few so far"
+        text = "unknown: too few labels to estimate how many more are needed"
         return LabelsToGoal(goal, _middle(error), reached, None, None, None, limit, text)
     level, rate = _draws(marks, now.labels, rng)
     excess = level + log_c - np.log(goal)

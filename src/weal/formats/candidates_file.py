@@ -127,7 +127,7 @@ def _unpack_cell(cell: Json) -> Json:
 def _unsupported_error(series: "Series") -> ValueError:
     return ValueError(
         f"the column {series.name!r} is {series.dtype}; a file keeps columns of text, categories, "
-        "dates, numbers and truth values: cast or drop it first"
+        "dates, numbers and booleans: cast or drop it first"
     )
 
 

@@ -39,7 +39,7 @@ def write(path: FilePath, parts: ClassifierParts) -> None:
     plain, kind = parts.classes.tolist(), parts.classes.dtype.kind
     if kind not in _KINDS or not all(isinstance(one, str | int | float) for one in plain):
         raise ValueError(
-            f"classes are {plain[:3]!r}; a file holds text, numbers and truth values: fit to those"
+            f"classes are {plain[:3]!r}; a file holds text, numbers and booleans: fit to those"
         )
     packed = [model_file.pack(model) for model in parts.models]
     arrays: Arrays = {"slopes": parts.slopes, "codes": parts.codes.astype(np.float64)}
@@ -81,6 +81,6 @@ def read(path: FilePath) -> ClassifierParts:
         return ClassifierParts(params, models, arrays["slopes"], classes, codes, n_inputs, names)
     except BROKEN as error:
         raise UnreadableFile(
-            f"the file is one of weal's, but no whole classifier ({type(error).__name__}: "
+            f"the file is a weal file, but not a complete classifier ({type(error).__name__}: "
             f"{error}); restore it from a copy, or save it again"
         ) from error

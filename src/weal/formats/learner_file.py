@@ -160,7 +160,7 @@ def load(
         raise
     except BROKEN as error:
         raise UnreadableFile(
-            f"{path} is one of weal's, but not a whole learner ({type(error).__name__}: {error}); "
+            f"{path} is a weal file, but not a complete learner ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
         ) from error
 
@@ -186,13 +186,13 @@ def _resolve_acquisition(
     names, own = header.get("acquisition", []), header.get("own", [])
     if acquisition is None and own:
         raise ValueError(
-            f"the learner asks by functions of your own ({', '.join(own)}), which no file keeps; "
-            "give them again: load(path, acquisition=...)"
+            f"the learner uses your own acquisition functions ({', '.join(own)}), which a file "
+            "cannot store; give them again: load(path, acquisition=...)"
         )
     given = names if acquisition is None else resolve_acquisition(acquisition)
     if acquisition is not None and list(given) != names:
         raise ValueError(
-            f"the learner asks by {names}, and {list(given)} was given; "
+            f"the learner uses {names}, but {list(given)} was given; "
             "give the same functions in the same order, since their weights are in the file"
         )
     return names if acquisition is None else acquisition

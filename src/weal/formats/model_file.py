@@ -185,7 +185,7 @@ def unpack_with_params(header: Header, arrays: Arrays) -> tuple[Header, Model]:
         return params, unpack(params, header, arrays)
     except BROKEN as error:
         raise UnreadableFile(
-            f"the file is one of weal's, but not a whole model ({type(error).__name__}: {error}); "
+            f"the file is a weal file, but not a complete model ({type(error).__name__}: {error}); "
             "restore it from a copy, or save it again"
         ) from error
 

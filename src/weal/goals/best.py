@@ -51,10 +51,10 @@ MAXIMISE_ROWS = 10
 CONFIDENCE_BOUND = 2  # sds, of the score for pools in files
 LITTLE_GAIN = 0.01  # sds of the labels
 STOP_RISK = (
-    "What is risked is a better region far from all labels, which the model does not know of; no "
-    "calibrated probability of that is known. On laboratory tables one in three searches that "
-    "stopped here missed a row that was better by over 2 % of the range. A few labels with the "
-    "goal learn, or of rows drawn at random (--check), look for one."
+    "There may be a better region far from all labels; its probability cannot be estimated. On "
+    "laboratory tables one in three searches that stopped here missed a row that was better by "
+    "over 2 % of the range. A few labels with the goal learn, or of random rows (--check), would "
+    "reveal such a region."
 )
 
 
@@ -212,20 +212,20 @@ class Best:
         if members.doubted:
             return repeat_first(members, self.set_text)
         if members.label_sd == 0.0:
-            return "Keep going: all labels are equal so far, and no row stands out."
+            return "Keep going: all labels are equal so far, and no row is better than the others."
         if members.gain is None:
             return "All candidates are labelled or left out: there is nothing left to ask."
         gain, little = number(members.gain, 2), LITTLE_GAIN * members.label_sd
         if members.gain >= little or members.gain_before is None:
-            return f"Keep going: one more label is expected to gain {gain} at the most."
+            return f"Keep going: one more label is expected to gain {gain} at most."
         if members.gain_before >= little:
             return (
                 f"Keep going for now: one more label is expected to gain only {gain}; if the next "
                 "one changes nothing, stop."
             )
         return (
-            f"Stop, probably: one more label is expected to gain {gain} at the most, less than "
-            f"1 % of the labels' standard deviation, twice running. {STOP_RISK}"
+            f"Stop, probably: one more label is expected to gain {gain} at most, less than "
+            f"1 % of the labels' standard deviation, for the second time in a row. {STOP_RISK}"
         )
 
     def lines(self, members: SetProgress) -> list[str]:
@@ -235,7 +235,7 @@ class Best:
         found = [f"Goal: {self.text}", f"best so far    {first}{row}"]
         if members.gain is not None:
             found.append(
-                f"to be gained   {number(members.gain, 2)} by one more label, at the most "
+                f"to be gained   {number(members.gain, 2)} by one more label, at most "
                 "(largest expected improvement)"
             )
         left = about(members.unmeasured)
@@ -249,7 +249,8 @@ class Best:
         if members is None:
             return []
         return [
-            f"{members.measured_rows} rows picked at random would hold {about(members.by_chance)} "
+            f"{members.measured_rows} rows chosen at random would contain "
+            f"{about(members.by_chance)} "
             f"of the {self.set_text.removeprefix('among the ')}, the measured ones "
             f"{about(members.measured)}"
         ]

@@ -234,9 +234,9 @@ class Feasible:
             return self.objective.advice(progress)
         if members.gain is None:
             return "All candidates are labelled or left out: there is nothing left to ask."
-        more = f"one more row is expected to gain {number(members.gain, 2)} at the most"
+        more = f"one more row is expected to gain {number(members.gain, 2)} at most"
         if members.gain >= LITTLE_GAIN * members.label_sd:
-            return f"Keep going: {more}, weighed by the probability of being feasible."
+            return f"Keep going: {more}, weighted by the probability of being feasible."
         return (
             f"Stop, probably: {more}, less than 1 % of the labels' standard deviation. {STOP_RISK}"
         )
@@ -252,7 +252,8 @@ class Feasible:
         if members is None or isinstance(self.objective, Threshold):
             return []
         return [
-            f"{members.measured_rows} rows picked at random would hold {about(members.by_chance)} "
+            f"{members.measured_rows} rows chosen at random would contain "
+            f"{about(members.by_chance)} "
             f"of {self.set_text.removeprefix('among ')}, the measured ones "
             f"{about(members.measured)}"
         ]

@@ -172,8 +172,8 @@ class Learn:
     def error_bias(self) -> str:
         """Uncertain rows are harder to predict than most."""
         return (
-            "Rows were picked for being uncertain: leave-one-out may be too low or too high, "
-            "prequential is probably too high."
+            "Rows were chosen because they were uncertain: the leave-one-out error may be too low "
+            "or too high, and the prequential error is probably too high."
         )
 
     def advice(self, progress: GoalProgress) -> str:
@@ -222,7 +222,7 @@ def replay_lines(found: "RandomComparison | None", worse: str) -> list[str]:
     ends, ratio = f"80 %: {number(found.low, 2)} to {number(found.high, 2)}", number(found.ratio, 2)
     did = "have done as well" if ratio == "1" else worse.format(ratio)
     return [
-        f"{found.labels} rows picked at random would probably {did} ({ends})",
+        f"{found.labels} rows chosen at random would probably {did} ({ends})",
         f"(both replayed on {found.draws} functions drawn from the model)",
     ]
 

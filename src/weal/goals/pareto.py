@@ -248,10 +248,10 @@ class Pareto:
             return "All candidates are labelled or left out: there is nothing left to ask."
         more = f"one more row is expected to add {percent(members.gain)} to the hypervolume"
         if members.gain >= LITTLE_GAIN:
-            return f"Keep going: {more}, at the most."
+            return f"Keep going: {more}, at most."
         return (
-            f"More rows gain little: {more}, at the most. What is risked is a region far from all "
-            "labels that the models do not know of; rows drawn at random (--check) look for one."
+            f"More rows gain little: {more}, at most. The models may be wrong in a region far from "
+            "all labels; random rows (--check) would reveal one."
         )
 
     def lines(self, members: SetProgress) -> list[str]:
@@ -260,13 +260,13 @@ class Pareto:
         found += constraint_lines(self.requirements, members)
         n = len(members.front)
         rows = f"{n} measured row{'' if n == 1 else 's'}"
-        found.append(f"Pareto rows    {rows}: no other one is better in both")
+        found.append(f"Pareto rows    {rows}: no other row is better in both")
         first, second = self.names
         for id, a, b in _spread(members.front):
             found.append(f"               {id}   {first} {number(a)}   {second} {number(b)}")
         if members.gain is not None:
             gain = percent(members.gain)
-            found.append(f"to be gained   {gain} of the hypervolume by one more row, at the most")
+            found.append(f"to be gained   {gain} of the hypervolume by one more row, at most")
         return found
 
     def random_lines(self, found: "RandomComparison | None", progress: GoalProgress) -> list[str]:

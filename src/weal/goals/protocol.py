@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from weal.quantities.protocol import Quantity
 
 NOT_AT_RANDOM = (
-    "Rows were not picked at random: for other rows leave-one-out and prequential may be too low "
-    "or too high."
+    "Rows were not chosen at random: for other rows, the leave-one-out and prequential errors may "
+    "be too low or too high."
 )
 # Of predictions (N,) and true values (N,), both in units of the label.
 Loss = Callable[["Array", "Array"], float]

@@ -211,9 +211,8 @@ class Threshold:
         if WRONG_RANGE[1] * wrong >= max(1.0, FEW_WRONG * size):
             return f"Keep going: {wrong_rows(wrong)}."
         return (
-            f"Stop, probably: {wrong_rows(wrong)}. What is risked is a region far from all labels "
-            "that the model does not know of; labels of rows drawn at random (--check) look for "
-            "one."
+            f"Stop, probably: {wrong_rows(wrong)}. The model may be wrong in a region far from all "
+            "labels; random rows (--check) would reveal one."
         )
 
     def reach_text(self, reach: str) -> str:

@@ -129,11 +129,11 @@ def _too_few(
     largest = sorted(own) or np.argsort(-sizes, kind="stable")[:5].tolist()
     shown = [f"{factor.levels.names[k]}: {sizes[k]:,}" for k in largest]
     column, limit = factor.levels.columns[0], factor.limit + 1
-    alone = "; every row has a value of its own" if sizes.max(initial=0) == 1 else ""
+    alone = "; every row has a different value" if sizes.max(initial=0) == 1 else ""
     fewer = f"ask for {most:,} or fewer, or " if most else ""
     return Exhausted(
         f"asked for {wanted:,} more rows with {limits_text([factor])}, and at most {most:,} free "
-        f"rows have that ({some(shown)}{alone}). To go on, {fewer}allow more values: "
+        f"rows have that ({some(shown)}{alone}). To continue, {fewer}allow more values: "
         f"at_most={{{column!r}: {limit}}}, --at-most {column}={limit}"
     )
 
@@ -227,7 +227,7 @@ class LevelSearch:
         return largest([first, *(self._trial(one) for one in self._rows_of_sets(rows))])
 
     def _rows_of_sets(self, rows: Mask) -> list[Mask]:
-        """The rows at the most promising sets of levels of each factor."""
+        """The rows at most promising sets of levels of each factor."""
         found = [rows]
         for factor, own in zip(self.factors, self.used, strict=True):
             found = [

@@ -2,7 +2,7 @@
 
     same         a column, or several, with one value in the whole batch (a temperature of a plate)
     at_most      by column, how many different values the batch may hold: {"solvent": 4} is a batch
-                 with four solvents at the most; `same="solvent"` is {"solvent": 1}
+                 with four solvents at most; `same="solvent"` is {"solvent": 1}
     where        a condition that every row satisfies (`weal.conditions`)
     instead_of   rows that are out and come back: others are asked in their place
     rows         rows to include by hand

@@ -135,7 +135,7 @@ class Candidates(Protocol):
         """Names of the columns of the table that the candidates came in; of arrays, the inputs."""
 
     def tables(self, columns: Sequence[str]) -> Sequence[Table]:
-        """All candidates with these columns at the least, as tables that follow each other."""
+        """All candidates with these columns at least, as tables that follow each other."""
 
     def inputs(self, names: Sequence[Hashable]) -> Array:  # (n, d)
         """The inputs of these ids."""

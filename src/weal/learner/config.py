@@ -33,8 +33,8 @@ ACQUISITION_GROUPS = {
 }  # names that stand for other functions
 EARLIER_AUTO = (*PAPER, "igs")
 NOW_AUTO = (
-    "its rows were chosen by six functions whose weights were kept; the default is "
-    f"{DEFAULT_ACQUISITION} now, and chooses from here on"
+    "its rows were chosen by six acquisition functions; from now on they are chosen by the "
+    f"default, {DEFAULT_ACQUISITION}"
 )
 
 
@@ -59,7 +59,7 @@ def resolve_acquisition(
     several = [pair for part in each for pair in part.items()]
     if not several or len(dict(several)) != len(several):
         raise ValueError(
-            f"acquisition is {acquisition!r}; it needs one or more, each with a name of its own"
+            f"acquisition is {acquisition!r}; it needs one or more, each with a different name"
         )
     return dict(several)
 

@@ -103,7 +103,7 @@ def _neighbours(
     parents = _parents(state, beliefs, min(n, N_PARENTS))
     moving = _variable_columns(state)
     if not moving:
-        raise ValueError("no input of numbers moves: there is nothing to refine")
+        raise ValueError("no numeric input can move: there is nothing to refine")
     rng = _generator(state)
     found, tried = list[Any](), 0
     for _ in range(MAX_CONSTRAINT_ROUNDS):
@@ -114,8 +114,9 @@ def _neighbours(
             break
     if len(found) < n:
         raise ValueError(
-            f"{len(found)} of {tried} rows near those wanted most satisfy the constraint, and {n} "
-            "are to be added; do the candidates of the pool satisfy it?"
+            f"{len(found)} of {tried} rows near the best candidates satisfy the constraint, but "
+            f"{n} "
+            "are needed; check that the candidates of the pool satisfy it"
         )
     return found[:n]
 
@@ -123,7 +124,7 @@ def _neighbours(
 def _check_model(state: State) -> None:
     if not scored_views(state):
         raise RuntimeError(
-            f"refine needs a model: {state.n_labels} of {state.settings.n_start} labels are told"
+            f"refine needs a model: {state.n_labels} of {state.settings.n_start} labels are there"
         )
 
 

@@ -439,14 +439,14 @@ def _refuse_duplicates(names: Sequence[Hashable]) -> None:
         return
     seen: set[Hashable] = set()
     twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    raise ValueError(f"{len(twice)} ids come more than once, such as {twice[:5]}; ids are unique")
+    raise ValueError(f"{len(twice)} ids are duplicates, such as {twice[:5]}; ids are unique")
 
 
 def _check_inputs(X: Array, ids: Sequence[Hashable]) -> None:
     if not len(X):
-        raise ValueError("the pool is empty; it needs one candidate at the least")
+        raise ValueError("the pool is empty; it needs one candidate at least")
     if not X.shape[1]:
-        raise ValueError("the pool has no inputs: not one column besides the ids")
+        raise ValueError("the pool has no inputs: it has no column besides the ids")
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):
         some = [ids[n] for n in bad[:5].tolist()]

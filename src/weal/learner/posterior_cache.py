@@ -392,7 +392,7 @@ class PosteriorCache:
         """
         selection, kept, told = view.selection, self._find_entry(view), view.labels.told
         if selection is None:
-            raise RuntimeError("there is no model yet: fewer labels were told than n_start")
+            raise RuntimeError("there is no model yet: there are fewer labels than n_start")
         name = view.quantity.name
         entry = kept or train_initial(
             view, selection, self._entries.get(name), self._source(view, selection)

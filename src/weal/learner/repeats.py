@@ -7,11 +7,11 @@ probability afterwards is
     p' = Phi((z + sqrt(rho) xi) / sqrt(1 - rho))        z = Phi^-1(p), xi ~ N(0, 1)
 
 so the label is expected to put gain = min(p, 1 - p) - E min(p', 1 - p') of a row on the right side,
-and E min(p', 1 - p') = 2 T(z, sqrt((1 - rho) / rho)), with T Owen's function.
-A repeat is asked where this is LEAST_ADVANTAGE times what the new row that comes next is worth
-(`Goal.worth`), since a new row teaches about its neighbours, too: on equal terms, searches of
-laboratory tables found fewer of the ten best rows. The label must resolve MIN_RESOLVED_SD of f at
-the least: labels without noise are not repeated.
+and E min(p', 1 - p') = 2 T(z, sqrt((1 - rho) / rho)), with T Owen's function. A repeat is asked
+where this is LEAST_ADVANTAGE times what the new row that comes next is worth (`Goal.worth`), since
+a new row teaches about its neighbours, too: on equal terms, searches of laboratory tables found
+fewer of the ten best rows. The label must resolve MIN_RESOLVED_SD of f at least: labels without
+noise are not repeated.
 
 A label that is set aside as wrong is asked again first, once, if the set would be another one were
 it right: its row is then in the set and now is not, or the reverse; or it would be the best label.

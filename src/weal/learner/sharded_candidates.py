@@ -287,7 +287,9 @@ class ShardedCandidates:
             raise ValueError(f"{missing[0]} is not a shard of the pool")
         closed = {n for n, part in enumerate(self.dataset.parts) if part.path in wanted}
         if closed and len(self.closed | closed) == len(self.dataset.parts):
-            raise ValueError("these are all shards of the pool: nothing would be left")
+            raise ValueError(
+                "these are all shards of the pool, and it would be empty; keep at least one"
+            )
         return replace(self, removed=np.union1d(self.removed, gone), closed=self.closed | closed)
 
     def ids_in_shards(self, shards: Iterable[str], names: Iterable[Hashable]) -> list[Hashable]:

@@ -2,7 +2,7 @@
 
 The targets are the N_TARGET_POINTS present candidates with the least hash of (seed, id), labelled
 or not: the order of the pool does not matter, and a candidate that comes or goes changes one target
-at the most. Of a user's reference they are as many of its points, by the hash of their number.
+at most. Of a user's reference they are as many of its points, by the hash of their number.
 
 Validation labels judge pseudo labels (`core.paper.adaptive_acquisition`).
 """

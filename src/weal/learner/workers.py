@@ -216,7 +216,7 @@ def _wait_until_ready(slot: _Slot) -> None:
     try:
         problem = slot.pipe.recv() if slot.pipe.poll(START_SECONDS) else "it takes too long"
     except (EOFError, OSError):
-        problem = "it ended as it began"
+        problem = "it ended at once"
     if problem is not None:
         raise ValueError(
             f"a process cannot load the oracle: {problem}. Define the oracle in a module of its "

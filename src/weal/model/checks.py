@@ -21,7 +21,7 @@ def check_dictionary(kernels: Sequence[Kernel], d: int) -> tuple[Kernel, ...]:
         raise TypeError(f"kernels is {kernels!r}; it needs a list of weal.Kernel objects, or None")
     found = tuple(kernels)
     if not found:
-        raise ValueError("kernels is empty; it needs one Kernel at the least, or None")
+        raise ValueError("kernels is empty; it needs one Kernel at least, or None")
     for kernel in found:
         if not isinstance(kernel, Kernel):
             raise TypeError(f"kernels holds {kernel!r}; it needs weal.Kernel objects")
@@ -141,7 +141,7 @@ def check_ratios(ratios: Sequence[float]) -> None:
 def check_temper(temper: float) -> None:
     """Refuse a power outside (0, 1]."""
     if not 0.0 < temper <= 1.0:
-        raise ValueError(f"temper is {temper!r}; it must be above 0, and 1 at the most")
+        raise ValueError(f"temper is {temper!r}; it must be above 0, and 1 at most")
 
 
 def check_levels(levels: ArrayLike) -> Array:

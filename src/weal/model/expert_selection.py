@@ -89,7 +89,7 @@ def _log_evidence(warp: LabelWarp, X: Array, y: Array, noise_var: Array, widths:
 
 
 # Labels that the marginal likelihood looks at; what it finds is fitted again to half of the labels,
-# this many at the most. At 1,500 labels, noise 10 %, NMSE was lower by 8 % (se 2) with 600 and by
+# this many at most. At 1,500 labels, noise 10 %, NMSE was lower by 8 % (se 2) with 600 and by
 # 12 % (2) with 1,000 than with 300, for 2.4, 6.5 and 0.7 s; three functions, two seeds.
 EVIDENCE_LABELS, REFINED_LABELS = 300, 1000
 

@@ -152,7 +152,7 @@ def encoded_experts(setting: ModelParameters, d: int) -> int:
     if d % F:
         raise ValueError(
             f"encoded inputs have 2 x n_frequencies = {F} columns for each expert; "
-            f"{d} columns are no multiple of that: give the encoder's n_frequencies"
+            f"{d} columns are not a multiple of that: give the encoder's n_frequencies"
         )
     return d // F
 

@@ -45,7 +45,7 @@ from weal.text import number, percent, shorten, shorten_distinctly
 INPUTS_SHOWN = 15
 NAME_LETTERS = 36
 MAX_IDS_SHOWN = 6
-NOT_KNOWN = "not known yet: the labels so far do not tell the inputs apart"
+NOT_KNOWN = "unknown: too few labels to tell which inputs matter"
 _LINE, _WORD = 0.035, 0.16  # height and width of an id, in shares of the axes
 # ratio of the largest error to the smallest from which the axis is logarithmic
 _MIN_LOG_AXIS_RATIO_OF_ERROR = 3.0

@@ -85,7 +85,8 @@ def quantity_from_json(body: QuantityBody) -> Quantity:
     if body["kind"] not in KINDS:
         raise UnreadableFile(
             f"{body['name']!r} is a quantity of the kind {body['kind']!r}, which this version of "
-            f"weal does not know (it knows {', '.join(KINDS)}); install a newer version of weal"
+            f"weal does not support (it supports {', '.join(KINDS)}); install a newer version of "
+            "weal"
         )
     return KINDS[body["kind"]](body)
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TASKS_PER_WORKER = 8  # waves that each worker gets in a pass, where there are shards enough
 MAX_TASK_ROWS = 1_000_000  # rows of a wave
 MAX_TASK_RETRIES = 3  # times that a lost wave is sent again
-MIN_SPREAD_TASKS = 64  # jobs in flight, at the least: a cluster may grow while it works
+MIN_SPREAD_TASKS = 64  # jobs in flight, at least: a cluster may grow while it works
 KEPT_MALLOC_BYTES = {"MALLOC_TRIM_THRESHOLD_": 1 << 28, "MALLOC_MMAP_THRESHOLD_": 1 << 25}  # glibc
 CONNECT_TIMEOUT_SECONDS = 20  # seconds to wait for a scheduler, and for its first worker
 ANY_WORKER = ""
@@ -285,7 +285,9 @@ def _run_task(work: Callable[[AnyTask], Result], task: AnyTask) -> Result:
     try:
         return work(task)
     except MemoryError as error:
-        raise UnreadableShard(f"{task.name}: the worker has not the memory for it") from error
+        raise UnreadableShard(
+            f"{task.name}: the worker does not have enough memory for it"
+        ) from error
     except (WealError, ValueError):
         raise
     except OSError as error:

@@ -111,7 +111,7 @@ class ThreadExecutor:
 
     def __init__(self, n: int | None = None) -> None:
         if n is not None and n < 1:
-            raise ValueError(f"{n} threads cannot do any work; it needs 1 at the least")
+            raise ValueError(f"{n} threads cannot do any work; it needs 1 at least")
         self.n = n or processors()
 
     def each(
@@ -176,7 +176,7 @@ class ProcessExecutor:
             ) from error
         except BrokenProcessPool as error:  # it could not be started, or not read its job
             why = str(error.__cause__ or error).strip().splitlines()[-1].strip(' "')
-            raise WorkerLost(f"a worker process cannot work: {why}") from error
+            raise WorkerLost(f"a worker process failed to start: {why}") from error
 
     def _start(self) -> "ProcessPoolExecutor":
         from joblib.externals.loky import ProcessPoolExecutor

@@ -162,7 +162,7 @@ def _refuse_twins(pool: Dataset, index: IdIndex) -> None:
         for n in twice[:MAX_IDS_IN_MESSAGE]
     )
     more = "at least " if len(same) == MAX_COLLISIONS else ""
-    raise ValueError(f"{more}{len(twice)} ids come more than once: {some}; ids are unique")
+    raise ValueError(f"{more}{len(twice)} ids are duplicates: {some}; ids are unique")
 
 
 def _where(pool: Dataset, position: int) -> str:

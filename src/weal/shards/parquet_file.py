@@ -101,8 +101,8 @@ class ParquetFile:
 def changed_error(name: str, how: str) -> ChangedShard:
     """The error for a file that has changed."""
     return ChangedShard(
-        f"{name} has changed since the pool was opened ({how}): open the pool anew, or bring back "
-        "the file as it was"
+        f"{name} has changed since the pool was opened ({how}): open the pool again, or restore "
+        "the file"
     )
 
 
@@ -158,7 +158,7 @@ def _identity(path: Path) -> tuple[int, str]:
 def check_is_file(path: Path) -> None:
     """UnreadableFile unless a file, or a link to one, is there; opening a pipe would never end."""
     if not os.path.lexists(path):
-        raise UnreadableFile(f"{path} is not there")
+        raise UnreadableFile(f"there is no file {path}")
     try:
         plain = stat.S_ISREG(path.stat().st_mode)
     except OSError:

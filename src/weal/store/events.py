@@ -118,8 +118,8 @@ def from_the_future(events: Iterable[Event], now: datetime) -> list[Event]:
 def damage_error(place: str, what: str) -> DamagedStore:
     """The error for a store whose rows are not what was written."""
     return DamagedStore(
-        f"{place} is damaged: {what}; run `weal doctor --store {place}`, which says more and can "
-        "save what is still readable, or go back to a copy"
+        f"{place} is damaged: {what}; run `weal doctor --store {place}`, which gives details and "
+        "can save the readable data, or restore a backup"
     )
 
 

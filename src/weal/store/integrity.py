@@ -30,9 +30,7 @@ from weal.store.sqlite import SqliteSql, translate_errors
 from weal.store.statements import SqlConnection
 from weal.store.urls import StoreUrl, read_name
 
-_RECOVERY_ADVICE = (
-    "save what can still be read with `weal doctor --rescue FOLDER`, or go back to a copy"
-)
+_RECOVERY_ADVICE = "save the readable data with `weal doctor --rescue FOLDER`, or restore a backup"
 _MAX_RETRIES = 5  # looks at a campaign that others write to meanwhile
 # Errors of reading damaged rows, besides the errors of a database.
 ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
@@ -63,9 +61,7 @@ def check_safely(look: Callable[[], list[Finding]], place: str) -> list[Finding]
     except WealError as error:
         return [broken_finding(str(error))]
     except ROW_ERRORS as error:
-        return [
-            broken_finding(f"{place} holds what cannot be read ({type(error).__name__}: {error})")
-        ]
+        return [broken_finding(f"{place} has unreadable data ({type(error).__name__}: {error})")]
 
 
 def campaigns(sql: SqlConnection) -> list[Finding]:
@@ -133,7 +129,7 @@ def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]
     added = [body for body in every if "shards" not in body]  # those stay in their files
     if every and not added:
         files = sum(len(body["shards"].get("files", ())) for body in every)
-        return [Finding("fine", f"{name!r}: its candidates are in {files} files, not looked at")]
+        return [Finding("fine", f"{name!r}: its candidates are in {files} files, not checked")]
     count = statements.chunk_count(sql, name)
     sums = "SELECT number, sha256 FROM weal_chunk WHERE campaign = ?"
     kept: dict[object, object] = dict(sql.rows(sums, (name,)))
@@ -217,7 +213,7 @@ def check_tokens(sql: SqlConnection) -> list[Finding]:
     try:
         found = statements.tokens(sql)
     except NotAllowed as error:
-        return [Finding("warning", f"the tokens were not looked at: {error}")]
+        return [Finding("warning", f"the tokens were not checked: {error}")]
     except DamagedStore as error:
         advice = "delete its row from weal_token, and make a new one with `weal token add`"
         return [Finding("broken", str(error).partition(";")[0], advice)]
@@ -231,7 +227,7 @@ def examine(url: str | PathLike[str] | None) -> list[Finding]:
     name = read_name(url)
     try:
         if name.kind == "memory":
-            return [Finding("fine", "a store in memory: nothing is kept")]
+            return [Finding("fine", "a store in memory, which is lost when the program ends")]
         if name.kind == "postgres":
             return _examine_server(name)
         return examine_file(Path(name.address), name.shown)
@@ -243,7 +239,7 @@ def examine_file(path: Path, place: str) -> list[Finding]:
     """All findings about a SQLite file."""
     sqlite_file.check_path(path, place)
     if not path.exists():
-        advice = "check its name, or make a campaign: `weal new`"
+        advice = "check its name, or create a campaign: `weal new`"
         return [Finding("broken", f"there is no store {place}", advice)]
     with _open_read_only(path, place) as connection:
         sql = SqliteSql(place, connection)
@@ -296,7 +292,7 @@ def _header(connection: sqlite3.Connection, place: str) -> list[Finding]:
     found = sqlite_file.version(connection, place)
     newest = len(statements.SQLITE)
     if not found:
-        advice = "if it held labels, go back to a copy; if not, `weal new` makes a store of it"
+        advice = "if it had labels, restore a backup; if not, `weal new` creates a store in it"
         return [Finding("broken", _empty(place), advice)]
     if found < newest:
         what = f"its tables have version {found}, and {newest} is the newest"
@@ -348,7 +344,7 @@ def _schema_finding(
         return Finding("warning", f"the index {name} is missing", advice)
     if ours is None:
         advice = "weal did not make it: delete it if nobody else needs it"
-        return Finding("warning", f"there is a {there[0]} {name} of somebody else's", advice)
+        return Finding("warning", f"there is a {there[0]} {name} that weal did not create", advice)
     return broken_finding(
         f"the {ours[0]} {name} is not as weal made it: it is a {there[0]}, {there[1]}"
     )
@@ -379,6 +375,6 @@ def _examine_server(name: StoreUrl) -> list[Finding]:
 
     with closing(postgres.open(name)) as store:
         if not store.engine.read(lambda sql: isinstance(sql, postgres.PostgresSql)):
-            advice = "check its name, or make a campaign: `weal new`"
+            advice = "check its name, or create a campaign: `weal new`"
             return [Finding("broken", f"there is no store in {name.shown}", advice)]
         return store.engine.read(look)

@@ -237,7 +237,7 @@ class PostgresEngine:
             return WealError(f"{self.place} cannot be reached: {reason}")
         advice = _ADVICE.get(error.sqlstate, "PostgreSQL refused")
         kind = NotAllowed if error.sqlstate in ("3F000", "42501", "25006") else WealError
-        return kind(f"{self.place}: {advice} ({reason}); what was told before is safe")
+        return kind(f"{self.place}: {advice} ({reason}); labels saved before are safe")
 
 
 def _login(name: StoreUrl, patience: float | None) -> dict[str, Any]:

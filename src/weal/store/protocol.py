@@ -176,7 +176,7 @@ def open_store(url: str | os.PathLike[str] | None = None, patience: float | None
 def unknown_campaign(name: str, there: Sequence[str], place: str) -> UnknownCampaign:
     """The error for an unknown campaign, with the names of the existing ones."""
     names = ", ".join(map(repr, there[:10])) + (", ..." if len(there) > 10 else "")
-    have = f"it has {names}" if there else "it has none yet: make one with `weal new`"
+    have = f"it has {names}" if there else "it has none yet: create one with `weal new`"
     return UnknownCampaign(f"there is no campaign {name!r} in {place}; {have}")
 
 

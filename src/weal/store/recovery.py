@@ -85,7 +85,7 @@ def _copy_and_check(source: Path, draft: Path, shown: str) -> list[Finding]:
 
 def _check(source: Path, place: Path, shown: str, force: bool) -> None:
     if not source.is_file() or not source.stat().st_size:
-        raise WealError(f"there is no store {shown} to be copied")
+        raise WealError(f"there is no store {shown} to copy")
     if not place.parent.is_dir():
         raise ValueError(f"there is no folder {place.parent} to write {place.name} to")
     if place.exists() and place.samefile(source):
@@ -194,7 +194,7 @@ class RecoveryReport:
         lost = f", {self.missing} more are lost" if self.missing else ""
         odd = f", {self.changed} of them changed" if self.changed else ""
         return (
-            f"{self.events} events ({self.vouched} vouched for{lost}), {self.labels} labels, "
+            f"{self.events} events ({self.vouched} with valid hashes{lost}), {self.labels} labels, "
             f"{self.candidates} ids of candidates, {self.chunks} chunks{odd}"
         )
 
@@ -220,7 +220,7 @@ def recover(url: str | PathLike[str] | None, folder: str | PathLike[str]) -> Rec
         raise WealError(f"{name.shown}: only SQLite files can be recovered; restore a dump")
     path = Path(name.address)
     if not path.is_file():
-        raise WealError(f"{name.shown} is not there: nothing can be saved from it")
+        raise WealError(f"there is no file {name.shown}, so nothing can be recovered")
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise WealError(f"{folder} has files in it: name an empty or a new folder")

@@ -218,7 +218,7 @@ def translate_errors(place: str) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _translate_error(error, place) from error
     except UnicodeDecodeError as error:  # of what SQLite says: it quotes the damaged bytes
-        raise damage_error(place, "it holds text that is none") from error
+        raise damage_error(place, "it has text that cannot be decoded") from error
 
 
 def _translate_error(error: sqlite3.Error, place: str) -> WealError:
@@ -232,15 +232,15 @@ def _translate_error(error: sqlite3.Error, place: str) -> WealError:
         sqlite3.SQLITE_FULL: "its disk is full: make room and try again",
         sqlite3.SQLITE_READONLY: "it is read-only: make the file and its folder writable, or name "
         "another store",
-        sqlite3.SQLITE_CANTOPEN: "it cannot be opened: see that the file and its folder are yours "
-        "to write",
-        sqlite3.SQLITE_IOERR: "its disk reports an error: see to the disk, and try again",
+        sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check that you may write to the file and "
+        "its folder",
+        sqlite3.SQLITE_IOERR: "its disk reports an error: check the disk, and try again",
     }
     if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # no room for the index of the log
         code = sqlite3.SQLITE_FULL
     reason = advice.get(code & 0xFF, "SQLite refused")
     kind = NotAllowed if code & 0xFF in _PERMISSION_ERRORS else WealError
-    return kind(f"{place}: {reason} ({error}); what was told before is safe")
+    return kind(f"{place}: {reason} ({error}); labels saved before are safe")
 
 
 def open(name: StoreUrl) -> DatabaseStore:

@@ -250,7 +250,7 @@ def _repeat_notes(repeats: Sequence[RepeatedLabel], twice: Sequence[str]) -> lis
 
 def _second_ids(plan: TablePlan) -> list[str]:
     return [
-        f"{one.name} is different in every row, so it was taken as a second id; "
+        f"{one.name} is different in every row, so it was read as a second id; "
         f"{Remedy('type', f'{one.name}=category', '').for_shell()} makes it an input"
         for one in plan.columns
         if one.why == "id-like"

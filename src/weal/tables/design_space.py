@@ -129,7 +129,7 @@ class DesignSpace:
         new, and moves are shorter where they are dense.
         """
         if not self.n_moving:
-            raise ValueError("no input of numbers moves: there is nothing to refine")
+            raise ValueError("no numeric input can move: there is nothing to refine")
         found, tried = list[Row](), 0
         there = {name: [row[name] for row in rows] for name in self.names}
         seen = set(zip(*there.values(), strict=True))
@@ -145,7 +145,8 @@ class DesignSpace:
             if len(found) >= n:
                 return found[:n]
         raise ValueError(
-            f"{len(found)} of {tried} rows near those wanted most satisfy the constraints and are "
+            f"{len(found)} of {tried} rows near the best candidates satisfy the constraints and "
+            "are "
             f"new, and {n} are to be added; ask for fewer, or begin again with a wider box"
         )
 

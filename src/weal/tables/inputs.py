@@ -223,7 +223,8 @@ def _warn_of_results(names: Sequence[str]) -> None:
     """Warn of columns that are filled only where the target is."""
     for name in names:
         message = (
-            f"{name}: filled only where the target is, so it was taken as a result and no input; "
+            f"{name}: filled only where the target is, so it was read as a result, not as an "
+            "input; "
             f"types={{{name!r}: 'number'}} makes it an input"
         )
         warnings.warn(message, UserWarning, stacklevel=5)

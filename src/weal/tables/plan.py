@@ -315,7 +315,7 @@ def _check_types(options: TableOptions, names: Sequence[str]) -> None:
     for option, some in others.items():
         if wrong := [name for name in some if name not in names]:
             raise ValueError(
-                f"--{option} names {wrong[0]!r}, which is no input column; name one of "
+                f"--{option} names {wrong[0]!r}, which is not an input column; name one of "
                 f"{', '.join(names)}"
             )
 

@@ -161,8 +161,8 @@ def _as_declared(table: Table, name: str, declared: str) -> ColumnKind:
     form = find_date_form({cell for cell in known if isinstance(cell, str)})
     if declared == "date" and form == AMBIGUOUS:
         raise TableError(
-            f"the dates in column {name!r}, such as {short(known[0])}, may have the day or the "
-            "month first",
+            f"the dates in column {name!r}, such as {short(known[0])}, are ambiguous: day or month "
+            "first",
             Remedy("type", f"{name}=day-first", "reads the day first"),
             Remedy("type", f"{name}=month-first", "reads the month first"),
         )
@@ -183,7 +183,7 @@ def _plan_category(name: str, cells: list[Cell], same: Mapping[str, str]) -> Pla
     if len(levels) > MAX_DECLARED_LEVELS:
         raise TableError(
             f"column {name!r} has {len(levels)} different values, which is too many for a "
-            f"category; group them to {MAX_DECLARED_LEVELS} at the most",
+            f"category; group them to {MAX_DECLARED_LEVELS} at most",
             Remedy("type", f"{name}=drop", "leaves the column out"),
         )
     pairs = tuple(sorted(same.items()))

@@ -170,7 +170,9 @@ def _failure_notes(name: str, failures: dict[int, str], ids: Sequence[Cell] | No
         rows, has, is_ = ("1 row", "has", "is") if one else (f"{len(odd)} rows", "have", "are")
         words = f"{name}: {rows} {is_} told as failed"
         if is_bound:
-            words = f"{name}: {rows} {has} a bound, which is kept as a note and not learned from"
+            words = (
+                f"{name}: {rows} {has} a bound, which is kept as a note, and the model ignores it"
+            )
         notes += [f"{words}: {name_cells(odd, ids)}"] if odd else []
     return notes
 

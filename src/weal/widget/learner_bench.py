@@ -210,7 +210,7 @@ class LearnerBench:
         before = self.learner.state
         self.learner.fail(id_, accident=accident)
         self._did(f"{shown(id_)}: failed", id_, before)
-        return Answer(f"{shown(id_)} is told as failed")
+        return Answer(f"{shown(id_)} is saved as failed")
 
     def _did(self, text: str, id_: Hashable, before: State, told: tuple[str, ...] = ()) -> None:
         if self.learner.state is not before:

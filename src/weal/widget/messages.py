@@ -149,7 +149,7 @@ class BenchMessages:
     def _id(self, given: Mapping[str, Any]) -> Hashable:
         token = str(given.get("row"))
         if not token.isdecimal() or int(token) >= len(self._ids):
-            raise ValueError("that row is not known here any more: run the cell again")
+            raise ValueError("that row is no longer in the form: run the cell again")
         return self._ids[int(token)]
 
     def _typed(self, given: Mapping[str, Any], note: str) -> TypedLabel:

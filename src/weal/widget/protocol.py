@@ -17,7 +17,7 @@ from weal.tables.cells import cell_text
 
 MAX_SHOWN_ROWS = 200
 MAX_SHOWN_LETTERS = 300  # of an id or a cell
-NONE_LEFT = "No rows are left to ask. Add candidates, or bring skipped rows back."
+NONE_LEFT = "No rows are left to ask. Add candidates, or unskip rows."
 UNDONE_ALREADY = "Nothing was undone: another action came after it. Look at the row, and try again."
 
 
@@ -178,7 +178,7 @@ def next_step(waiting: int, free: int, missing: int) -> str:
         return waits + (early or more)
     if free:
         return f"Ask for rows to measure.{early}"
-    return "All rows are measured or skipped. Add candidates to go on."
+    return "All rows are measured or skipped. Add candidates to continue."
 
 
 def shown(value: object) -> str:

@@ -83,7 +83,7 @@ def archive(name: str, undo: bool, by: str | None, store: str | None, as_json: b
     """
     with open_for_command(name, store, by) as campaign:
         campaign.archive(not undo)
-    back = f"`weal archive {shlex.quote(name)} --undo` opens it again"
+    back = f"`weal archive {shlex.quote(name)} --undo` restores it"
     say(f"{name}: {'open again' if undo else f'archived; nothing is deleted. {back}'}")
     if as_json:
         show_json({"name": name, "archived": not undo})

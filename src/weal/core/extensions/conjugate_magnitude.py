@@ -34,11 +34,11 @@ from weal.core.arrays import Array, Index
 from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.paper.fixed_magnitude import LOG_2_PI, Z_MAX, along_experts, half_square
 
-# Share of b that is left, at the least, when a label is taken away; less would be rounding.
+# Share of b that is left, at least, when a label is taken away; less would be rounding.
 LEAST_LEFT = 4 * float(np.finfo(np.float64).eps)
 
 
-# What a - 1 counts as at the least.
+# What a - 1 counts as at least.
 LEAST_SHAPE = 0.5
 
 

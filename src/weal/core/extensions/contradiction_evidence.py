@@ -48,7 +48,7 @@ from weal.core.paper.kernels import Kernel, correlation
 RATIOS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0)  # noise over magnitude, of the experts that weigh
 SHIFT = 1.0  # variance of what is added to all labels of a group, in units of the magnitude
 RUN_SDS, WRONG_SDS = 2.0, 5.0  # widths of what a stuck or wrong label may be, in sds of the labels
-MOST_SHARE, MOST_WRONG = 0.2, 10  # of the labels that a wrong set has at the most
+MOST_SHARE, MOST_WRONG = 0.2, 10  # of the labels that a wrong set has at most
 WEIGHED = 8  # wrong sets that all experts weigh
 MIN_WARP_SPREAD = 1e-6  # spread over sd from which labels are also warped
 DECILES = 2.563  # between the first and the ninth decile of a normal, in sds

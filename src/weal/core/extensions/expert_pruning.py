@@ -10,7 +10,7 @@ the expert (Cauchy and Schwarz):
 
 With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest score over the pool:
 
-    score             what is left out adds                       at the most           promise
+    score             what is left out adds                       at most           promise
     wvar              sum_R w var                                 sum_R w V             BOUND T
     ivr               sum_R w r,   r <= V                         sum_R w V             BOUND T
     qbc               sum_R w (mu - mean_H)^2 - (sum_R w mu)^2    sum_R w (B + b)^2     BOUND T

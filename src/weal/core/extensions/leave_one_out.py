@@ -119,7 +119,7 @@ def _by_weights(
         r, (mu, v) = ens.experts.remainders(points), ens.experts.predict(points)
         noise = lam[:, rows] + r
         a[:, rows], found = by_posterior(y[rows], mu, v - r, noise)
-        prior = np.einsum("mnf,mnf->mn", points, points)  # A_ii is 1 / C_ii at the least
+        prior = np.einsum("mnf,mnf->mn", points, points)  # A_ii is 1 / C_ii at least
         A_ii[:, rows] = np.maximum(found, 1.0 / (prior + noise))
     return a, A_ii
 

@@ -43,7 +43,7 @@ from weal.core.paper.exact_gp import CorrelatedPoints, ExactExperts, all_correla
 from weal.core.paper.feature_gp import FeatureExperts
 from weal.core.paper.kernels import Kernel
 
-# Nodes of each expert, by how many experts there are at the most, and how many sds they reach: so
+# Nodes of each expert, by how many experts there are at most, and how many sds they reach: so
 # many that MV is right to 5 % for sds that differ by factors of up to 40.
 NODES_BY_EXPERTS = ((3, 12, 3.8), (5, 10, 3.5), (MAX_EXPERTS_IN_REDUCTION, 9, 3.5))
 BLOCK_DENSITIES = (

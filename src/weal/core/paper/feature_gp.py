@@ -18,7 +18,7 @@ Features. Sigma = S S' is kept as its root S, updated by Potter's rule
 
 which equals the downdate Sigma -= g g' / s of [1, eq:posterior_update_1] in exact arithmetic and
 costs the same, but a Sigma kept this way is symmetric and positive by construction, and after t
-labels a variance |S'phi|^2 has relative error 3 eps sqrt(t / lam) at the most, not eps t / lam.
+labels a variance |S'phi|^2 has relative error 3 eps sqrt(t / lam) at most, not eps t / lam.
 [2] Bierman: Factorization methods for discrete sequential estimation, 1977, ch. II.
 
 Points are given in the form that the kind works on: features Phi (M, N, F), or

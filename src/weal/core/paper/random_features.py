@@ -75,7 +75,7 @@ def features(X: Array, zeta: Array, dtype: DTypeLike = np.float64) -> Array:
 
 
 def blocks(N: int, bytes_per_point: int) -> Iterator[slice]:
-    """Slices of 0..N whose points fit FEATURE_BLOCK_BYTES together; one point at the least."""
+    """Slices of 0..N whose points fit FEATURE_BLOCK_BYTES together; one point at least."""
     size = max(1, FEATURE_BLOCK_BYTES // max(1, bytes_per_point))
     for start in range(0, N, size):
         yield slice(start, min(start + size, N))

@@ -35,7 +35,7 @@ from weal.shards.shard import Shard
 if TYPE_CHECKING:
     from weal.learner.sharded_candidates import ShardedCandidates
 
-FLOAT32_HALF_ULP = 2.0**-24  # what rounding to float32 takes at the most, relative
+FLOAT32_HALF_ULP = 2.0**-24  # what rounding to float32 takes at most, relative
 
 
 @dataclass(frozen=True, slots=True, eq=False)
