@@ -84,7 +84,7 @@ def options() -> argparse.Namespace:
 
 
 def find_tests() -> None:
-    """Let modules of the tests be imported, in place of this folder's (`campaign` is in both)."""
+    """Let modules of the tests be imported, instead of this folder's (`campaign` is in both)."""
     others = [place for place in sys.path if Path(place) != ROOT / "benchmarks"]
     sys.path[:] = [str(ROOT / "tests"), *others]
 

@@ -68,7 +68,7 @@ class Journal:
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
-    """The lines of a journal; none where the person never came so far."""
+    """The lines of a journal; none if the person never came so far."""
     text = path.read_text() if path.exists() else ""
     return [json.loads(line) for line in text.splitlines()]
 
@@ -130,7 +130,7 @@ class ByPage:
             raise WealError(f"the page answered {answer.status_code}")
 
     def ask(self, key: str) -> list[str]:
-        """One row, once the worker has asked for it; none where it takes too long."""
+        """One row, once the worker has asked for it; none if it takes too long."""
         code = hashlib.blake2b(f"{self.who} {key}".encode(), digest_size=16).hexdigest()
         data = {"n": "1", "key": code}
         self._sent(lambda one, form: one.post(f"/c/{NAME}/ask", {**data, "form": form}))

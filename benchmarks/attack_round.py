@@ -89,7 +89,7 @@ class Crowd:
             time.sleep(0.02)
 
     def kill(self, what: str, rng: random.Random) -> bool:
-        """End one of these with SIGKILL and start it again; False: there is none just now."""
+        """End one of these with SIGKILL and start it again; False if there is none just now."""
         return bool(getattr(self, f"_kill_{what}")(rng))
 
     def _kill_person(self, rng: random.Random) -> bool:

@@ -177,7 +177,7 @@ def _rounded(value: float) -> float:
 
 
 def check_rows(rows: Iterable[dict[str, Any]], name: str) -> None:
-    """Raise ValueError where a row of a comparison file does not have the form above."""
+    """Raise ValueError if a row of a comparison file does not have the form above."""
     for row in rows:
         about = f"{name}: {row.get('task')}, {row.get('method')}"
         if row.get("goal") not in GOALS or row.get("group") not in GROUPS:

@@ -5,7 +5,7 @@
 Planted, two campaigns for each seed and kind: 30 labels of a smooth function of two inputs with
 noise of 2 % of its sd, of which
 
-    sure     3 are raised by 5 sds and told as sure
+    sure     3 are raised by 5 sds and marked as sure
     run      6 in a row have one value: the one before, the first of them, the median or the largest
     group    10, told by one of two people, are of another function
 
@@ -113,7 +113,7 @@ BOUNDED = ("saturated", "bounded")
 
 @dataclass(frozen=True)
 class Campaign:
-    """Labels in the order told."""
+    """Labels in the order they were told."""
 
     X: Array
     y: Array

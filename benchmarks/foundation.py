@@ -3,7 +3,7 @@
     import            a fresh interpreter each, `import weal` beside `import numpy`
     hyperparameters   of the paper's 11 experts on 50 points, beside 11 fits of scikit-learn
     update, predict   of 11 experts with 100 features, beside numpy that goes expert by expert and
-                      computes phi' Sigma phi anew for every point
+                      computes phi' Sigma phi again for every point
 
 Competitors take turns and each keeps its best time, so that a busy machine slows all alike.
 Run with `python benchmarks/foundation.py [--to FILE]`.

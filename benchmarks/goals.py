@@ -8,7 +8,7 @@
 writes a line for each pool and method (`record`). A table that is not there is left out with a
 reason. All methods start from the same 10 random labels of the same realisations, so that what the
 files of ours and of the peers hold is paired, though they were made at other times. The same call
-goes on where it stopped; the file is written anew after every pool. Peers need
+goes on where it stopped; the file is written again after every pool. Peers need
 `pip install "weal[peers]"`.
 
 LABORATORY names the tables, by file and result, and whether small results are good (they are

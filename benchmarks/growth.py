@@ -8,7 +8,7 @@ with given hyperparameters, one thread, all three in one run and in turn:
 
     features   D = 50 frequencies, the paper's update         what a label costs does not know t
     exact      a row more of the Cholesky factor (`exact`)    t^2 for the row, U t to follow
-    refitted   scikit-learn's GP, fitted anew, optimiser off  t^3 for the factor, U t^2 to predict
+    refitted   scikit-learn's GP, fitted again, optimiser off  t^3 for the factor, U t^2 to predict
 
 Times are of the processor, the least of several labels in a row, so that a busy machine counts
 little; memory is what is kept between labels (candidates included), and the most that is taken
@@ -113,7 +113,7 @@ class Ours:
 
 
 class Refitted:
-    """scikit-learn's GP, fitted anew at every label."""
+    """scikit-learn's GP, fitted again at every label."""
 
     def __init__(self, pool: Array) -> None:
         self.pool, self.X, self.y = pool, np.zeros((0, d)), np.zeros(0)

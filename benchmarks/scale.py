@@ -121,7 +121,7 @@ def make_store(path: Path, table: pd.DataFrame, labels: int) -> None:
 
 
 def run(words: list[str], source: str | None, limit: float) -> tuple[float, float] | None:
-    """Seconds of the processor and megabytes of a command; None where it took too long."""
+    """Seconds of the processor and megabytes of a command; None if it took too long."""
     environment = {**os.environ, **({"PYTHONPATH": source} if source else {})}
     command = [sys.executable, "-c", CHILD, *words]
     child = subprocess.Popen(

@@ -9,7 +9,7 @@ the largest resident set of the process. Candidates have eight numeric columns, 
 default ones. Compiled modules are cached, as they are where weal is installed.
 
     ask, no settling due     an ask before has left its experts in the store, one label came since
-    ask, settling due        labels have come since for which experts are settled anew
+    ask, settling due        labels have come since for which experts are settled again
     status, first            nothing was computed before but the experts of an ask
     status, nothing new      the status again
 

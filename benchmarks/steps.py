@@ -48,7 +48,7 @@ def truth(X: Array, rng: np.random.Generator) -> Array:
 
 
 def bare(view: QuantityView) -> float:
-    """Seconds of settling the experts of the state anew, and of one pass over its candidates."""
+    """Seconds of settling the experts of the state again, and of one pass over its candidates."""
     selection, parameters = view.selection, view.settings.parameters
     assert selection is not None
     scale = selection.scaling

@@ -30,7 +30,7 @@ ROWS = 6000
 
 
 def of_tests(name: str) -> Any:
-    sys.path[0] = str(TESTS)  # in place of this folder, where `campaign` is another
+    sys.path[0] = str(TESTS)  # instead of this folder, where `campaign` is another
     return import_module(f"campaign.{name}")
 
 

@@ -1,7 +1,7 @@
 """Write the pages of results from the result files: `python scripts/make_results.py [FOLDER]`.
 
 Reads `benchmarks/results/*.json` and writes `docs/results/*.md` and their figures (or into FOLDER).
-The pages are not kept in the repository: the site makes them anew when it is built. A file that
+The pages are not kept in the repository: the site makes them again when it is built. A file that
 does not say how it was made is refused, and nothing is written.
 """
 

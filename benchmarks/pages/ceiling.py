@@ -34,7 +34,7 @@ of these other rows.
 
 
 def section(files: Files) -> str:
-    """The section, or nothing where it was not measured."""
+    """The section, or nothing if it was not measured."""
     kept = files.get("choice-ceiling")
     if kept is None:
         return ""

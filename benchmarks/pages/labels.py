@@ -102,7 +102,7 @@ def _files(files: Files, section: str) -> list[ResultFile]:
 
 
 def _met(asked: str, measured: str) -> bool | None:
-    """Whether the first number measured is as asked; None where nothing was asked.
+    """Whether the first number measured is as asked; None if nothing was asked.
 
     >>> _met("<= 1.3", "median 1.02, 90 % 1.4"), _met("87 to 93 %", "86.4 %"), _met("", "3")
     (True, False, None)

@@ -30,7 +30,7 @@ from weal.model.model import Model
 from weal.model.parameters import Parameters, parameters_of
 from weal.regressor import advice_on_text, check_inputs, input_names, integer_state
 
-Classes = NDArray[np.generic]  # whatever the user's labels are: text, whole numbers, truth values
+Classes = NDArray[np.generic]  # whatever the user's labels are: text, whole numbers, booleans
 
 
 class EnsembleGPClassifier(ClassifierMixin, BaseEstimator):

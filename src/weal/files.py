@@ -132,7 +132,7 @@ class FolderKind:
     files: re.Pattern[str]  # names that its files have
     made_by_0_2: Callable[[Path], bool] = lambda _: False  # whether it is one without a mark
     fills_empty: bool = False  # whether the user may name an empty folder for it
-    carries_mark: Callable[[Path], bool] | None = None  # each file has a mark, in place of MARK
+    carries_mark: Callable[[Path], bool] | None = None  # each file has a mark, instead of MARK
 
     def is_made(self, folder: Path) -> bool:
         """Whether the folder as a whole has the mark of this kind, or is one that 0.2 made."""
@@ -154,7 +154,7 @@ class FolderKind:
 def check_folder(place: Path, kind: FolderKind) -> bool:
     """Whether a replaceable folder exists; ForeignFile if something else is in its place.
 
-    False: nothing is there, or an empty folder that the user may have named for it.
+    False if nothing is there, or an empty folder that the user may have named for it.
     """
     if not os.path.lexists(place) or (kind.fills_empty and _is_empty_folder(place)):
         return False
@@ -204,7 +204,7 @@ def atomic_folder(
 
 
 def changed_file(folder: Path, kind: FolderKind) -> str | None:
-    """The first file of a marked folder that is missing or has changed; None: there is none."""
+    """The first file of a marked folder that is missing or has changed, or None."""
     sums = read_mark(folder, kind.name)
     if sums is None:
         return FOLDER_MARK
@@ -257,7 +257,7 @@ def is_mark(path: Path) -> bool:
 
 
 def read_mark(folder: Path, kind: str) -> Sums | None:
-    """The files that the mark of this kind lists; None where the folder has no such mark."""
+    """The files that the mark of this kind lists; None if the folder has no such mark."""
     found = _read_mark_file(folder / FOLDER_MARK)
     return None if found is None or found["weal"] != kind else found["files"]
 
@@ -319,7 +319,7 @@ def _check_replaceable(path: Path, replace: Replace) -> None:
 
 
 def _move(draft: Path, path: Path, exclusive: bool) -> None:
-    """Move the draft to its place; if exclusive, FileExistsError where a file exists."""
+    """Move the draft to its place; if exclusive, FileExistsError if a file exists."""
     if exclusive:
         try:
             os.link(draft, path, follow_symlinks=False)

@@ -81,7 +81,7 @@ def plus_minus(mean: float, sd: float) -> str:
 def decimals(low: float, high: float) -> int | None:
     """Decimal places that the 90 % interval of a value justifies: two digits of its sd.
 
-    None where the interval says nothing, or numbers need an exponent.
+    None if the interval says nothing, or numbers need an exponent.
 
     >>> decimals(2.2, 3.3), decimals(880.0, 1240.0), decimals(0.0, 0.0)
     (2, 0, None)
@@ -209,7 +209,7 @@ def some(names: Iterable[str], most: int = 5) -> str:
 
 
 def shorten(name: str, longest: int) -> str:
-    """A name on one line, with dots in place of its middle where it is long.
+    """A name on one line, with dots instead of its middle where it is long.
 
     >>> shorten("a name of a column", 11)
     'a na...lumn'

@@ -10,7 +10,7 @@ from weal.campaign.campaign import open_campaign
 def test_a_class_never_seen_before_can_be_added(shared_url):
     with several(shared_url) as one:
         one.tell("r1", {"phase": "hcp"})
-        with pytest.raises(ValueError, match="no class of phase"):
+        with pytest.raises(ValueError, match="not a class of phase"):
             one.tell("r2", {"phase": "fct"})
         one.add_words("phase", "fct")
         one.tell("r2", {"phase": "fct"})

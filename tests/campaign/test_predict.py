@@ -100,7 +100,7 @@ def test_ids_may_be_missing_and_shared_which_is_said(one):
     found, notes = said(one, table)
     assert found["id"].tolist() == ["n", "row 2", "n", "m"]
     assert notes == [
-        "name: 1 row has no id, and is called by the number of the row",
+        "name: 1 row has no id, and is named by row number",
         "name: n more than once; rows keep their order",
     ]
 

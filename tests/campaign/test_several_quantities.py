@@ -73,7 +73,10 @@ def test_one_key_holds_for_all_labels_of_a_call():
 
 BAD = {
     "a number for pass/fail": ({"crystallised": 0.7}, "passes or fails; write ja or nein"),
-    "a class never seen": ({"phase": "fct"}, "which is no class of phase; write fcc, bcc or hcp"),
+    "a class never seen": (
+        {"phase": "fct"},
+        "which is not a class of phase; write fcc, bcc or hcp",
+    ),
     "a grade never seen": ({"grade": "best"}, "write low, medium or high"),
     "a word for a number": ({"yield": "good"}, "the label of r1 is 'good'"),
     "the same twice": ({"yield": 1.0, "yield [%]": 2.0}, "two values of one quantity"),
@@ -302,7 +305,7 @@ def test_a_worksheet_has_a_column_for_each_and_comes_back(tmp_path):
 BOTH = {"yield [%]": ["failed"], "purity [%]": [9]}
 FILES = {
     "failed beside a label": (frame(name=["r1"], **BOTH), "a run that failed has no labels"),
-    "a class never seen": (frame(name=["r1"], phase=["fct"]), "no class of phase"),
+    "a class never seen": (frame(name=["r1"], phase=["fct"]), "not a class of phase"),
     "an unknown column": (frame(name=["r1"], **{"yield [%]": [3], "colour": [1]}), "'colour'"),
     "a renamed quantity": (frame(name=["r1"], yeild=[3]), "beside one of results"),
     "another quantity": (frame(name=["r1"], quantity=["hue"], label=[1]), "has labels of 'hue'"),

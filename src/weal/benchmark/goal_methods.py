@@ -79,7 +79,7 @@ def with_goal(
     """Run an ActiveLearner with a goal on a split whose test points are the pool.
 
     Measured rows are not asked again: the other methods cannot, and the pool has one label a row.
-    With `refit_every` experts are selected anew after every so many labels, by a new learner that
+    With `refit_every` experts are selected again after every so many labels, by a new learner that
     is told all labels; None is the schedule of the learner.
     """
     first, y = len(split.y0), np.concatenate([split.y0, split.yu])

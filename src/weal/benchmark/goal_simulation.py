@@ -142,7 +142,7 @@ def set_f1(goal: Goal, y: Array, measured: list[int], mean: Array) -> float:
 
 
 def check_table(points: OwnRows, goal: Goal) -> None:
-    """ValueError where no row of the table, or every one, belongs to the set."""
+    """ValueError if no row of the table, or every one, belongs to the set."""
     y = points.y
     goal.check_rows(min(len(y), MAX_SIMULATED_ROWS))
     inside = int(goal.true_members(y).sum())

@@ -1,7 +1,7 @@
 """Methods that choose which rows of a pool to test for pass or fail.
 
     weal-pass           weal, a pass/fail quantity with its default settings
-    weal-pass-refit-5   the same, its experts selected anew after every fifth label
+    weal-pass-refit-5   the same, its experts selected again after every fifth label
     weal-pass-random    the same model, rows chosen at random
     gpc-margin          scikit-learn's GaussianProcessClassifier, RBF kernel with one
                         lengthscale, three restarts
@@ -120,7 +120,7 @@ def run_weal(
 ) -> Iterator[PassFailReading]:
     """Readings of an ActiveLearner with a pass/fail quantity.
 
-    With `refit_every` experts are selected anew after every so many labels, by a new learner.
+    With `refit_every` experts are selected again after every so many labels, by a new learner.
     """
     first, y = len(split.y0), np.concatenate([split.y0, split.yu])
     order = np.random.default_rng([seed, ASK_RNG_KEY]).permutation(len(split.yu)) + first

@@ -27,7 +27,7 @@ Tables have one row for each reading, or one for each weight:
     weights    task, method, realisation, t, kind ("expert" or "acquisition"), name, weight
 
 t counts queries, 0 is before the first; labels counts all labels used, validation included; joint
-is NaN where it was not computed.
+is NaN if it was not computed.
 """
 
 import difflib
@@ -59,7 +59,7 @@ class Curve:
     labels: Array  # (T + 1,)  labels used
     nmse: Array  # (T + 1,)
     npll: Array  # (T + 1,)
-    joint: Array  # (T + 1,)  joint NPLL; NaN where it was not computed
+    joint: Array  # (T + 1,)  joint NPLL; NaN if it was not computed
     seconds: Array  # (T + 1,)  processor time so far, metrics included
     experts: dict[str, list[float]]  # weight of each expert over time
     acquisitions: dict[str, list[float]]  # weight of each acquisition function over time

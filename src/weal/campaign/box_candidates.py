@@ -70,7 +70,7 @@ def _seed(settings: Mapping[str, Any]) -> int:
 
 
 def box_of(ledger: Ledger) -> DesignSpace:
-    """The box of a campaign; ValueError where it was created from a table."""
+    """The box of a campaign; ValueError if it was created from a table."""
     if ledger.box is None:
         raise ValueError(
             f"the candidates of {ledger.name!r} came from a table, not from a box: add rows of "

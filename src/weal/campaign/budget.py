@@ -53,7 +53,7 @@ class Spending:
 
 
 def spending(session: Session, now: datetime) -> Spending | None:
-    """The costs of a campaign; None: it has no budget."""
+    """The costs of a campaign; None if it has no budget."""
     ledger = session.ledger
     budget = ledger.settings.get("budget")
     if budget is None:
@@ -69,7 +69,7 @@ def spending(session: Session, now: datetime) -> Spending | None:
 
 
 def beyond_budget(session: Session, now: datetime) -> list[str]:
-    """The sentence for rows that are out beyond the budget; none where all are within it."""
+    """The sentence for rows that are out beyond the budget; none if all are within it."""
     costs = spending(session, now)
     if costs is None or not costs.is_exceeded:
         return []

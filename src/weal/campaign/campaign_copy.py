@@ -74,7 +74,7 @@ def _drafts(
 def _copied(
     event: Event, origin: Mapping[str, object], labels: bool, who: str, numbers: Mapping[int, int]
 ) -> Draft | None:
-    """The event as it is in the copy; None where it is left out."""
+    """The event as it is in the copy; None if it is left out."""
     body = {key: one for key, one in event.body.items() if key not in _NOT_COPIED}
     if event.kind == "created":
         own = {key: one for key, one in body["settings"].items() if key not in OWN_SETTINGS}
@@ -99,7 +99,7 @@ def _copied_settings(event: Event, body: dict[str, Any], who: str) -> Draft | No
 def _copied_label(
     event: Event, body: dict[str, Any], who: str, numbers: Mapping[int, int]
 ) -> Draft | None:
-    """A label, a withdrawal or a skip; None where it only gave a row back."""
+    """A label, a withdrawal or a skip; None if it only gave a row back."""
     if "labels" in body:
         body["labels"] = [numbers[seq] for seq in body["labels"] if seq in numbers]
         if not body["labels"]:

@@ -96,7 +96,7 @@ class FileCandidates:
         return (rows_as_table(cells, [id_column] if id_column else []),)
 
     def columns(self) -> dict[str, list[Any]]:
-        """The original cells by column; ValueError where they are too many."""
+        """The original cells by column; ValueError if they are too many."""
         self.refuse_many("candidates")
         return dict(self.candidates.cells(np.arange(self.rows)).to_pydict())
 
@@ -254,7 +254,7 @@ def _drafts(
 def check_unwritten(pool: Dataset) -> None:
     """Raise ChangedShard if a file was written since the pool was opened.
 
-    For columns that are no inputs, which have no checksums of their own.
+    For columns that are not inputs, which have no checksums of their own.
     """
     for file in pool.files:
         file.check_unwritten()

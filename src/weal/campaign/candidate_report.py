@@ -50,12 +50,12 @@ class CandidateReport:
     who: str | None  # who has it
     until: datetime | None
     lapsed: bool
-    mean: float | None  # as predicted now, by all labels; None: there is no model
+    mean: float | None  # as predicted now, by all labels; None if there is no model
     sd: float | None  # of f
     low: float | None
     high: float | None
     expected: dict[str, float] | None  # when it was asked last
-    why: str  # it was asked; empty: it was not
+    why: str  # it was asked; empty if it was not
     near: tuple[Neighbour, ...]
     events: tuple[int, ...]
     # of each quantity by name, where there are several, words, or runs that failed
@@ -112,7 +112,7 @@ def candidate_report(
 def _quantity_reports(
     ledger: Ledger, name: str, now: PredictionBody, asked: AskedBody | None
 ) -> dict[str, QuantityReport]:
-    """The reports of each quantity of a row; empty where there is one number and no failure."""
+    """The reports of each quantity of a row; empty if there is one number and no failure."""
     every, first = ledger.with_failures(), ledger.first_quantity
     more = now.get("quantities", {})
     if len(ledger.quantities) == 1 and not more:

@@ -57,7 +57,7 @@ class CandidateTable(Protocol):
 
     @property
     def parts(self) -> tuple[Table, ...]:
-        """The original tables; ValueError where they are too many for memory."""
+        """The original tables; ValueError if they are too many for memory."""
 
     @property
     def ids(self) -> Sequence[Hashable]:
@@ -78,10 +78,10 @@ class CandidateTable(Protocol):
         """The original cells of these candidates, by id."""
 
     def columns(self) -> dict[str, list[Any]]:
-        """The original cells by column; ValueError where they are too many."""
+        """The original cells by column; ValueError if they are too many."""
 
     def refuse_many(self, what: str, instead: str = ...) -> None:
-        """ValueError where one table cannot hold all rows."""
+        """ValueError if one table cannot hold all rows."""
 
     def upto(self, rows: int) -> Candidates:
         """The first `rows` candidates, as a learner takes them."""
@@ -107,7 +107,7 @@ class CampaignCandidates:
 
     @property
     def fits_one_table(self) -> bool:
-        """True: they are in memory already."""
+        """True if they are in memory already."""
         return True
 
     def refuse_many(self, what: str, instead: str = "") -> None:
@@ -125,7 +125,7 @@ class CampaignCandidates:
         return table_columns(lambda _: self.parts, names, self.plan, list(results))
 
     def columns(self) -> dict[str, list[Any]]:
-        """The original cells by column; None where a part has no such column."""
+        """The original cells by column; None if a part has no such column."""
         names = dict.fromkeys(name for part in self.parts for name in part.columns)
         return {
             name: [

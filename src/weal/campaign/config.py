@@ -27,7 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "n_start": None,  # labels before there is a model
     "repeats": True,  # whether `ask` may offer a row that has a label, where the goal gains by it
     "seed": 0,  # decides all that is random
-    "title": None,  # that people read in place of the name, which stays
+    "title": None,  # that people read instead of the name, which stays
     "until": None,  # when to stop, as text
     "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
 }
@@ -81,7 +81,7 @@ def with_goal_parts(given: Mapping[str, object], before: str) -> dict[str, objec
 
 
 def _goal(given: Mapping[str, object]) -> dict[str, object]:
-    """Goal and stop condition; a number, or None, in place of a goal is that of 0.2."""
+    """Goal and stop condition; a number, or None, instead of a goal is that of 0.2."""
     from weal.goals.grammar import goal_and_until
 
     goal, until = goal_and_until(given["goal"], given.get("until"))
@@ -101,7 +101,7 @@ def check_typed_goal(goal: str, until: str) -> dict[str, object]:
 
 
 def _with_points(text: str) -> str | None:
-    """The text with decimal points in place of decimal commas; None where it is empty."""
+    """The text with decimal points instead of decimal commas; None if it is empty."""
     from weal.tables.cells import read_typed_number
 
     def with_point(part: re.Match[str]) -> str:
@@ -196,7 +196,7 @@ def check_goal(
     quantities: "Iterable[Quantity]" = (),
     inputs: Iterable[str] = (),
 ) -> None:
-    """ValueError where a goal does not fit so many candidates, or these quantities."""
+    """ValueError if a goal does not fit so many candidates, or these quantities."""
     if settings.get("goal", "learn") != "learn":
         from weal.goals.grammar import parse_goal
 
@@ -352,7 +352,7 @@ def _warp(value: object) -> object:
 
 
 def check_title(value: object) -> str | None:
-    r"""A title on one line; None where it is empty, so that the name is shown.
+    r"""A title on one line; None if it is empty, so that the name is shown.
 
     >>> check_title("  Alloys,\n round 2 "), check_title(" ")
     ('Alloys, round 2', None)

@@ -3,7 +3,7 @@
 The snapshot carries a fingerprint of the labels, the model, and who told which label when; one that
 does not match is ignored.
 
-Labels are grouped by person, by day, and by columns of the candidates that are no inputs
+Labels are grouped by person, by day, and by columns of the candidates that are not inputs
 (`--type instrument=drop`): differences by an input are for the model to learn. Columns with a value
 of their own for most rows, and columns of candidates in files, are not used.
 """
@@ -58,7 +58,7 @@ def _matching_label(several: list[LedgerLabel], label: Label) -> LedgerLabel | N
 
 
 def _columns(session: Session, view: QuantityView) -> Groupings:
-    """The cells of the labelled rows in columns that are no inputs."""
+    """The cells of the labelled rows in columns that are not inputs."""
     pool = session.pool
     if not isinstance(pool, CampaignCandidates):
         return {}
@@ -71,7 +71,7 @@ def _columns(session: Session, view: QuantityView) -> Groupings:
 
 
 def _cell(value: object) -> str | None:
-    """A cell as text; None where it is empty."""
+    """A cell as text; None if it is empty."""
     return None if value is None or value != value else str(value).strip() or None
 
 

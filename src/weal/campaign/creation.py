@@ -331,7 +331,7 @@ def _missing_event(name: str, note: str, who: str) -> Draft:
 def _labels(
     table: Table, id_column: str, quantity: Quantity
 ) -> tuple[list[LabelInput], dict[str, str]]:
-    """The labels in the column of a quantity, and by id the words in place of labels."""
+    """The labels in the column of a quantity, and by id the words instead of labels."""
     column = quantity.column
     if column is None or column not in table.columns:
         return [], {}

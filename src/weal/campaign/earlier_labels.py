@@ -44,7 +44,7 @@ class EarlierCampaign:
     cells: dict[str, dict[str, Any]]  # of the rows, by id and column
 
     def table(self, ids: Sequence[str], columns: Sequence[str]) -> Table:
-        """These rows, with these columns; ValueError where the campaign lacks one."""
+        """These rows, with these columns; ValueError if the campaign lacks one."""
         known = list(next(iter(self.cells.values()), {}))
         if missing := [name for name in columns if name not in known]:
             raise ValueError(
@@ -56,7 +56,7 @@ class EarlierCampaign:
 
 
 def read_earlier(campaign: "Campaign") -> EarlierCampaign:
-    """The labels of a campaign; ValueError where it has none."""
+    """The labels of a campaign; ValueError if it has none."""
     ledger = campaign.read_ledger()
     if ledger.shards:
         raise ValueError(

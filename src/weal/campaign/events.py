@@ -115,7 +115,7 @@ class QuantityPredictionBody(TypedDict, total=False):
 
 
 class PredictionBody(TypedDict):
-    """The prediction of a label of the first quantity; None: there was no model."""
+    """The prediction of a label of the first quantity; None if there was no model."""
 
     mean: float | None
     sd: float | None

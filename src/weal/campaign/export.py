@@ -218,7 +218,7 @@ def _write_prediction_folder(
 
 
 def _number_of_folder(session: Session, quantity: str | None) -> Quantity:
-    """The quantity whose predictions go to a folder; ValueError where it is not clear."""
+    """The quantity whose predictions go to a folder; ValueError if it is not clear."""
     known = {one.name: one for one in session.state.measured}
     names = ", ".join(name for name, one in known.items() if not one.words)
     if quantity is None and len(known) > 1:

@@ -1,4 +1,4 @@
-"""The set of a campaign's goal: the table of its likeliest rows, and notes on it.
+"""The set of a campaign's goal: the table of its most probable rows, and notes on it.
 
 Its progress is that of `diagnostics.goal_set`. `best` is the table of `weal best`: rows with their
 cells, measured or not, expected value, and the probability of belonging to the set; beyond 2 % and
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reach_note(session: Session, goal: Goal) -> str | None:
-    """The sentence on a level that no row can reach, or that all do; None: some may."""
+    """The sentence on a level that no row can reach, or that all do; None if some may."""
     view = goal_view(session.state, goal)
     found = set_membership(view.state, session.beliefs, goal) if view.has_model else None
     which = reach(found.p) if found is not None and goal.curve == "f1" else None
@@ -71,7 +71,7 @@ class BestRow:
 
 @dataclass(frozen=True, slots=True)
 class BestTable:
-    """The rows that are likeliest to belong to the set of a goal, the likeliest first."""
+    """The rows that most probably belong to the set of a goal, the most probable first."""
 
     goal: Goal
     rows: tuple[BestRow, ...]
@@ -214,7 +214,7 @@ def _cell_text(value: object) -> str:
 
 
 def best(session: Session, goal: Goal, n: int) -> BestTable:
-    """The n likeliest rows of the goal's set; NoModel before there is a model."""
+    """The n most probable rows of the goal's set; NoModel before there is a model."""
     if goal.set_text is None:
         raise ValueError(
             "the goal is learn, which looks for no rows: give one with --goal maximise, or change "

@@ -105,7 +105,7 @@ def existing_ids(campaign: "CampaignLog", ids: set[str]) -> set[str]:
 
 
 def candidate_ids(campaign: "CampaignLog") -> list[str]:
-    """The ids of all candidates, in order; ValueError where files have too many."""
+    """The ids of all candidates, in order; ValueError if files have too many."""
     ledger = campaign.read_ledger()
     if not ledger.shards:
         from weal.campaign.candidates import read_ids

@@ -249,7 +249,7 @@ def _format_cell(cell: Cell) -> str:
 def _is_same_input(cell: Cell, written: str) -> bool:
     """Whether the text is the cell; a number may be rounded, or have a decimal comma."""
     if cell is None or isinstance(cell, datetime | bool):
-        return True  # spreadsheets have their own formats for dates and truth values
+        return True  # spreadsheets have their own formats for dates and booleans
     text = written.strip()
     if isinstance(cell, str):
         return text.casefold() in (cell.strip().casefold(), unescape(cell).strip().casefold())

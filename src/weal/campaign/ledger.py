@@ -130,7 +130,7 @@ class Ledger:
     def quantity(self, name: str | None = None) -> QuantityLedger:
         """The quantity of this name, with its labels; None: the only one.
 
-        ValueError where there is no such quantity, or several to choose from.
+        ValueError if there is no such quantity, or several to choose from.
         """
         return find_quantity(self.quantities, name)
 
@@ -145,7 +145,7 @@ class Ledger:
 
     @property
     def title(self) -> str | None:
-        """The title that people read in place of the name; None: the name itself."""
+        """The title that people read instead of the name; None: the name itself."""
         found: str | None = self.settings.get("title")
         return found
 
@@ -161,7 +161,7 @@ class Ledger:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns of the candidates, those that are no inputs included."""
+        """The columns of the candidates, those that are not inputs included."""
         return [str(one["name"]) for one in self.plan.get("columns", ())]
 
     @property

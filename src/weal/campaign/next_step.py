@@ -29,7 +29,7 @@ class GoalReached:
     """A goal that is reached, and the number of labels at which it was."""
 
     labels: int
-    text: str = ""  # the stop condition, or the advice; empty: neither is known
+    text: str = ""  # the stop condition, or the advice; empty if neither is known
 
     @property
     def sentence(self) -> str:

@@ -238,7 +238,7 @@ def _has_label(ledger: Ledger, entry: LabelInput) -> bool:
 
 
 def _predicted(ledger: Ledger, lease: Lease, name: str) -> str:
-    """The prediction when the row was asked, in words; empty: there was no model."""
+    """The prediction when the row was asked, in words; empty if there was no model."""
     quantity = ledger.quantity(name).quantity
     body = prediction_of_quantity(lease.body, name, ledger.first_quantity)
     mean, low, high = body["mean"], body["low"], body["high"]

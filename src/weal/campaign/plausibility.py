@@ -55,7 +55,7 @@ def expected_label(ledger: Ledger, quantity: str, id_: str) -> ExpectedLabel | N
 def expected_in_event(
     body: AskedBody | None, quantity: Quantity | None = None
 ) -> ExpectedLabel | None:
-    """The prediction in the body of an event `asked`; None where there was no model.
+    """The prediction in the body of an event `asked`; None if there was no model.
 
     Of further quantities the body is that of `prediction_of`. Words have no interval.
     """
@@ -132,7 +132,7 @@ class _LabelRanges:
         self.low, self.high = _first_two_rows(pairs), _first_two_rows(reversed(pairs))
 
     def without(self, id_: str) -> LabelRange | None:
-        """The range of the other rows' labels; None where there are none."""
+        """The range of the other rows' labels; None if there are none."""
         n = self.total - self.n.get(id_, 0)
         if not n:
             return None
@@ -159,7 +159,7 @@ def _first_two_rows(pairs: Iterable[tuple[float, str]]) -> dict[str, float]:
 
 
 def name_where_several(ledger: Ledger, quantity: str) -> str | None:
-    """The name of a quantity; None where it is the only one."""
+    """The name of a quantity; None if it is the only one."""
     return quantity if len(ledger.quantities) > 1 else None
 
 

@@ -1,4 +1,4 @@
-"""Predictions for rows that are no candidates, read by the plan of the campaign.
+"""Predictions for rows that are not candidates, read by the plan of the campaign.
 
     id          from the id column, from the index of a frame, or "row 1", "row 2", ...
     mean, sd    of the function; of pass/fail, P(pass) and sqrt(P (1 - P))
@@ -64,7 +64,7 @@ def predict(
     sheet: str | None = None, header: int | None = None, most: int | None = None,
     quantity: str | None = None,
 ) -> RowPredictions:  # fmt: skip
-    """Predictions of each row of a table; ValueError where it has more than `most` rows.
+    """Predictions of each row of a table; ValueError if it has more than `most` rows.
 
     `quantity` names one to be predicted alone; None: all.
     """

@@ -17,9 +17,9 @@ NOT_KNOWN = "not known yet"
 def moments_of(
     quantity: Quantity, body: AskedBody | PredictionBody | QuantityPredictionBody
 ) -> tuple[float | None, float | None]:
-    """The mean and sd that `Quantity.format_prediction` takes; None: there was no model.
+    """The mean and sd that `Quantity.format_prediction` takes; None if there was no model.
 
-    Of classes they are the code of the likeliest one, and the probability of the others.
+    Of classes they are the code of the most probable one, and the probability of the others.
     """
     p: Mapping[str, float] = body.get("probabilities", {})  # type: ignore[assignment]
     if body["mean"] is not None or not p:

@@ -42,7 +42,7 @@ def find_named(quantities: Mapping[str, Quantity], given: object) -> Quantity:
 def split_assignment(quantities: Mapping[str, Quantity], text: str) -> tuple[Quantity, str]:
     """The quantity and the value of `name=value`.
 
-    Without a name the value is of the only quantity; ValueError where there are several.
+    Without a name the value is of the only quantity; ValueError if there are several.
     """
     ends = [n for n, letter in enumerate(text) if letter == "="]
     for end in reversed(ends):

@@ -74,7 +74,7 @@ class QuantityStatus:
     source: str | None = None  # the quantity whose predictions are an input of its model
     scores: WordScores | None = None  # of words
     unlikely: tuple[UnlikelyWord, ...] = ()
-    headline: Headline | None = None  # how well it is predicted; None: no model
+    headline: Headline | None = None  # how well it is predicted; None without a model
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +171,7 @@ def source_of(session: Session, quantity: Quantity) -> str | None:
 
 
 def failure_status(session: Session) -> FailureStatus | None:
-    """The runs that failed, and where; None: no run has failed."""
+    """The runs that failed, and where; None if no run has failed."""
     ledger, state = session.ledger, session.state
     failed = len(ledger.failures.labels)
     if not failed:

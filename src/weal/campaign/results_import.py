@@ -3,8 +3,8 @@
     told        a new label                    repeated    a second measurement (`repeat`)
     corrected   replaces another label         same        the label exists already
     confirmed   the label exists and is now marked as sure (`sure`)
-    failed      "failed" in place of a value: the run failed, and what follows the word is the note
-    skipped     "n/a", "-" or a bound (<0.1) in place of a value: skipped, with that as note
+    failed      "failed" instead of a value: the run failed, and what follows the word is the note
+    skipped     "n/a", "-" or a bound (<0.1) instead of a value: skipped, with that as note
     empty       no value: ignored              refused     the line has an error; nothing is saved
 
 `preview` decides without writing; `tell_file` decides the same under the write lock and writes.
@@ -393,7 +393,7 @@ def preview(campaign: "Campaign", source: object, **how: Unpack[ImportArguments]
 def tell_file(
     campaign: "Campaign", source: object, **how: Unpack[ImportArguments]
 ) -> ResultsImport:
-    """Save the labels of a file under the write lock; ValueError where a line has an error."""
+    """Save the labels of a file under the write lock; ValueError if a line has an error."""
     decided, plan_now = list[ImportPlan](), _read_file(campaign, source, how)
 
     def decide(tx: Transaction) -> tuple[Draft, ...]:

@@ -1,6 +1,6 @@
 """Predictions of all quantities for single rows: of asked rows, of `weal show`, of pages.
 
-    mean, sd, low, high   of the first quantity; None: it has no model yet
+    mean, sd, low, high   of the first quantity; None if it has no model yet
     quantities            by name, where there is a model: further quantities, words with their
                           probabilities, and "worked" (P(works) as the mean) once runs have failed
 

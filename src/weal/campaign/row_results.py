@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 
 
 class TypedValue(NamedTuple):
-    """A value in place of a label, and the quantity that it is of."""
+    """A value instead of a label, and the quantity that it is of."""
 
     typed: str  # with the name of the quantity, for messages
     text: str
-    quantity: Quantity | None  # None: no name was given, and there are several
+    quantity: Quantity | None  # None if no name was given, and there are several
     is_named: bool
 
 
 class MissingLabel(NamedTuple):
-    """A value that is no label: the run failed, or it is a bound."""
+    """A value that is not a label: the run failed, or it is a bound."""
 
     what: Literal["failed", "bound"]
     note: str | None
@@ -102,7 +102,7 @@ def read_missing_label(
 
 
 def _read_word(value: TypedValue) -> tuple[str | None, str | None]:
-    """The word in place of a label, and what follows it."""
+    """The word instead of a label, and what follows it."""
     if value.quantity is None:
         return read_failure(value.text.strip(), None)
     return read_failure_of(value.quantity, value.text, is_named=value.is_named)

@@ -82,7 +82,7 @@ def decide_skips(
 
 
 def _check_skippable(tx: Transaction, now: Ledger, ids: Sequence[str], accident: bool) -> None:
-    """AlreadyLabelled where a row has a label, and where it failed unless that was an accident."""
+    """AlreadyLabelled if a row has a label, and where it failed unless that was an accident."""
     again = now.open_repeats(tx.now)  # of these, the label stays, and no other is asked
     failed = [one for one in ids if one in now.failures.labels]
     labelled = [one for one in ids if now.is_labelled(one) and one not in (*again, *failed)]
@@ -122,7 +122,9 @@ def skip_rows(
 
 @dataclass(frozen=True, slots=True)
 class FailureDecision:
-    """The decision on a run that failed: drafts, the event that says so already, or an error."""
+    """The decision on a run that failed: drafts, the event that says so already, or an
+    error.
+    """
 
     id: str
     drafts: tuple[Draft, ...] = ()
@@ -132,7 +134,7 @@ class FailureDecision:
 
 
 class FailResult(NamedTuple):
-    """The outcome of runs that were told as failed."""
+    """The outcome of runs that were marked as failed."""
 
     seq: int  # number of the last event; of a retry, of that of the first call
     new: int  # failures that were written
@@ -322,7 +324,7 @@ def decide_undo(tx: Transaction, name: str, seq: int, who: str, note: str | None
 
 
 def decide_words(tx: Transaction, quantity: str, words: Sequence[str], who: str) -> list[Draft]:
-    """The event that adds words to classes or grades; none where all are there already."""
+    """The event that adds words to classes or grades; none if all are there already."""
     now = read_rows(tx, [])
     own = find_named({name: one.quantity for name, one in now.quantities.items()}, quantity)
     if not has_levels(own):

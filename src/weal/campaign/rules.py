@@ -80,7 +80,7 @@ class LabelDecision:
     named: str | None = None  # the quantity, where there are several
 
     def unclear_message(self, campaign: str) -> str | None:
-        """How to save a label that may be a repeat, and was not saved; None: it is none."""
+        """How to save a label that may be a repeat, and was not saved, or None."""
         if self.unclear is None:
             return None
         id_, y = self.entry.id, self.unclear
@@ -344,7 +344,7 @@ def told_body(entry: LabelInput, again: bool) -> ToldBody:
 
 
 def check_ids(tx: Transaction, ids: Sequence[str]) -> Ledger:
-    """The ledger of these rows; UnknownId if one is no candidate."""
+    """The ledger of these rows; UnknownId if one is not a candidate."""
     there = tx.existing_ids(ids)
     if unknown := [name for name in dict.fromkeys(ids) if name not in there]:
         raise UnknownId(f"no candidate has the id {some_ids(unknown)}", unknown)

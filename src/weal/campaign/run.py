@@ -37,7 +37,7 @@ class CampaignSubject:
         return self.owner.read_learner()
 
     def ask(self, n: int, more: bool) -> list[Hashable]:
-        """At most n ids, leased; Exhausted where none is left."""
+        """At most n ids, leased; Exhausted if none is left."""
         found = list[Hashable]()
         while len(found) < n:
             try:

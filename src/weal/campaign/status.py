@@ -95,19 +95,19 @@ class Status:
     suspects: tuple[Suspect, ...] = ()  # labels to look at again
     other_units: tuple[OtherUnit, ...] = ()
     chosen: int = 0  # labels whose row the model has chosen
-    sampled: int | None = None  # candidates that stand for all in what is said; None: all do
+    sampled: int | None = None  # candidates that stand for all in what is said; None if all do
     compared: int | None = None  # candidates that one ask compares; None: all
     best_share: float | None = None  # of all, that the row asked is then among (99 %)
     contradictions: tuple[Contradiction, ...] = ()  # labels that count, and the others contradict
-    members: SetProgress | None = None  # rows of the goal's set; None: it has none, or no model
+    members: SetProgress | None = None  # rows of the goal's set; None if it has none, or no model
     goal_lines: tuple[str, ...] = ()  # the same in words, with a heading
     curve: Estimate | None = None  # the goal's own series; None: the error estimates
     # of each quantity, where there are several, or words
     quantities: tuple[QuantityStatus, ...] = ()
-    failures: FailureStatus | None = None  # None: no run has failed
+    failures: FailureStatus | None = None  # None if no run has failed
     waiting: tuple[WaitingRow, ...] = ()  # rows with labels of some quantities
-    spending: Spending | None = None  # beside the budget; None: there is none
-    headline: Headline | None = None  # the one number of the goal; None: no model
+    spending: Spending | None = None  # beside the budget, or None
+    headline: Headline | None = None  # the one number of the goal; None without a model
 
     def to_dict(self) -> dict[str, Any]:
         """The status as JSON values; labels that no model can take are under "aside"."""
@@ -282,7 +282,7 @@ def number_status(
 
 
 def bound_goal(ledger: Ledger, goal: Goal) -> Goal:
-    """The goal for the quantities of a campaign; ValueError where it does not fit."""
+    """The goal for the quantities of a campaign; ValueError if it does not fit."""
     measured = {name: one.quantity for name, one in ledger.quantities.items()}
     return goal.bind(measured, ledger.column_names)
 

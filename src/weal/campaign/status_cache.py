@@ -2,7 +2,7 @@
 
 A status depends on the events, the goal and the stop condition, and, for leased rows, on the clock.
 The snapshot carries the hash of the last event, both texts and the versions of the programs; one
-that does not match is ignored. Leased rows are counted anew. Campaigns in files keep no status,
+that does not match is ignored. Leased rows are counted again. Campaigns in files keep no status,
 since the files are not among the events, and campaigns of fewer than KEPT_FROM labels need none.
 """
 

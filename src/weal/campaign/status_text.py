@@ -81,7 +81,7 @@ def _sections_of(status: "Status", one: "QuantityStatus") -> list[str]:
 
 
 def _option(status: "Status", quantity: str | None) -> str | None:
-    """The quantity that a command names: None where there is only one."""
+    """The quantity that a command names: None if there is only one."""
     return quantity if len(status.quantities) > 1 else None
 
 

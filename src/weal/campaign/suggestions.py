@@ -202,7 +202,7 @@ def _explained(
 def _chances(
     state: State, beliefs: PosteriorCache, ids: Sequence[str], rows: Sequence[Mapping[str, Any]]
 ) -> list[float | None]:
-    """The probability of each of these rows to belong to the goal's set; None: not known.
+    """The probability of each of these rows to belong to the goal's set; None if unknown.
 
     For the best rows it is their score, where no cost changes it.
     """
@@ -270,7 +270,7 @@ def _reason(row: Mapping[str, Any], probability: float | None, state: State) -> 
 
 
 def goal_reason(why: ReasonBody) -> str | None:
-    """The reason of the goal at that time for a row, in words; None: it has none."""
+    """The reason of the goal at that time for a row, in words; None if it has none."""
     if "goal" not in why:
         return None
     goal = parse_goal(why["goal"])
@@ -461,7 +461,7 @@ class LeasedRow:
     since: datetime
     until: datetime
     check: bool
-    mean: float | None  # what was expected when it was asked; None: there was no model
+    mean: float | None  # what was expected when it was asked; None if there was no model
     sd: float | None
     low: float | None
     high: float | None

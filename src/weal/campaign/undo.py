@@ -7,7 +7,7 @@ and the number of its events. All of them are about one row.
 Undoing an action writes events that bring back the state of the row before it: earlier labels with
 who told them and when, an earlier failure or skip, and the lease that it ended. Each of these
 events names the first event of the action as `undoes`. So the events alone say what is undone: an
-undone action is passed over, an undo is no action, and a second press undoes the action before.
+undone action is skipped, an undo is not an action, and a second press undoes the action before.
 
 A later change of the same labels by somebody else, or from elsewhere, is never overwritten: then
 `decide_undo_action` writes nothing and names that event.
@@ -89,9 +89,9 @@ def actions(events: Sequence[Event], who: str) -> Iterator[Action]:
 
 
 def last_action(events: Sequence[Event], who: str) -> Action | None:
-    """The action that the next undo of this person takes back; None: there is none.
+    """The action that the next undo of this person takes back, or None.
 
-    Actions whose labels somebody else has changed since are passed over.
+    Actions whose labels somebody else has changed since are skipped.
     """
     for action in actions(events, who):
         row = [one for one in events if one.id == action.id]
@@ -141,7 +141,9 @@ def _parts(events: Sequence[Event]) -> set[str]:
 
 
 def decide_undo_action(tx: Transaction, seq: int, who: str) -> UndoDecision | None:
-    """The decision to undo the action with this first event; None: it is no action of `who`."""
+    """The decision to undo the action with this first event; None if it is not an action of
+    `who`.
+    """
     first = next(iter(tx.events_between(seq, seq)), None)
     if first is None or first.who != who or not is_action(first):
         return None

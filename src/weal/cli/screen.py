@@ -5,7 +5,7 @@ On a terminal, tables and progress bars are drawn with rich; elsewhere tables ar
 no progress.
 
 Control characters are escaped: an id may contain a line break or the sequence that clears a
-terminal, and is shown with `\n` and `\x1b` in their place. JSON has every text verbatim.
+terminal, and is shown with `\n` and `\x1b` instead. JSON has every text verbatim.
 """
 
 import json

@@ -66,11 +66,11 @@ class Sum:
 
     @property
     def constant(self) -> float | None:
-        """The value of a sum without names; None: there are names."""
+        """The value of a sum without names; None if there are names."""
         return None if self.names else sum(t.coefficient for t in self.terms)
 
     def values(self, row: Mapping[str, Cell]) -> list[float]:
-        """The value of each term; NaN where a cell is missing."""
+        """The value of each term; NaN if a cell is missing."""
         return [t.coefficient * math.prod(_number(row, n) for n in t.names) for t in self.terms]
 
 

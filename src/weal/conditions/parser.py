@@ -223,7 +223,7 @@ class _Parser:
         )
 
     def checked(self, terms: list[Term]) -> Sum:
-        """The sum with terms of the same names added up; ValueError where it is too large."""
+        """The sum with terms of the same names added up; ValueError if it is too large."""
         found = dict[tuple[str, ...], float]()
         for term in terms:
             found[term.names] = found.get(term.names, 0.0) + term.coefficient
@@ -264,7 +264,7 @@ class _Parser:
         return ValueError(f"{self.what} {shorten(around, 2 * MAX_SHOWN)!r}, {where}: {instead}")
 
     def decimal_comma(self) -> str | None:
-        """The way out of a number with a comma at the next token; None: there is none."""
+        """The way out of a number with a comma at the next token, or None."""
         found = "".join(token.text for token in self.tokens[max(self.at - 1, 0) : self.at + 2])
         if not re.fullmatch(r"[\d.]+,[\d.]+", found):
             return None

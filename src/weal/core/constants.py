@@ -125,9 +125,9 @@ EXTREME_LABEL_LOG_ODDS = -0.7
 SEARCH_LOG_ODDS = (
     -2.0
 )  # log odds, no charge paid, from which a label is suspicious and a search begins
-# Nats by which labels must be likelier with two of them exchanged (`slips_and_swaps`), beside the
-# log of how many others either came with: of a pair that is believed, and of one that is doubted
-# already.
+# Nats by which labels must be more likely with two of them exchanged (`slips_and_swaps`), beside
+# the log of how many others either came with: of a pair that is believed, and of one that is
+# doubted already.
 SWAP_PENALTY_NATS, SWAP_PENALTY_OF_OUTLIERS_NATS = 3.0, 0.0
 MAX_SDS_FOR_SCALING = 10.0  # robust sds beyond which a label has no say in the scaling
 
@@ -144,7 +144,7 @@ N_TARGET_POINTS = 128
 # cost goes with their square, and from the ninth on they seldom have more than a hundredth each.
 MIN_EXPERT_WEIGHT, MAX_EXPERTS_IN_REDUCTION = 1e-2, 8
 # Candidates that it is computed for, half of them by variance and half by hash: with 256 of 500 a
-# query of the ten tasks takes 13 % more processor time than with the six functions weighed before.
+# query of the ten tasks takes 13 % more processor time than with the six functions weighted before.
 SHORTLIST_CANDIDATES = 256
 # The default score (`more_acquisitions.mvr_var_misfit`): unexplained shares up to which `igs` has
 # no part and from which it has its whole one, and numbers of labels likewise. Mean of log10 NMSE

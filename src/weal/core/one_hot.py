@@ -46,7 +46,7 @@ def by_column(values: ArrayLike, widths: Widths) -> Array:  # (d,)
 def level_codes(A: Array) -> Codes | None:  # (N,)
     """The level of each row of the columns A (N, L) of a category, -1 for one without a column.
 
-    None where a row lies between levels.
+    None if a row lies between levels.
     """
     least, largest = A.min(axis=1), A.max(axis=1)
     is_level = largest == 1.0

@@ -84,12 +84,12 @@ class Experts(Protocol):
         """
 
     def label_factor(self, m: int) -> Array | None:
-        """Cholesky factor (t, t) of K + diag(lam) of expert m; None where the kind keeps none."""
+        """Cholesky factor (t, t) of K + diag(lam) of expert m; None if the kind keeps none."""
 
     def covariance_root(self, points: Points) -> Array | None:
         """A (M, N, F) with A A' = posterior covariance without the remainders.
 
-        None where the kind has no root with fewer columns than points.
+        None if the kind has no root with fewer columns than points.
         """
 
     def take(self, which: Index) -> Self:

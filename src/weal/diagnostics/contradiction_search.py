@@ -96,7 +96,7 @@ def _count_distinct(X: Array) -> int:
 Rows = NDArray[np.intp]  # numbers of labels, as told
 MOST_LABELS = 90  # for one question
 RUN_GAIN, GROUP_GAIN, SURE_GAIN = 5.0, 5.0, 6.0  # nats from which a set is reported
-REGION_GAIN = 3.0  # nats by which a group has to be likelier than any region of the inputs
+REGION_GAIN = 3.0  # nats by which a group has to be more probable than any region of the inputs
 STEEPEST = 3  # pairs of a label of a group and another that may not decide alone
 TIE_GAIN = 1.5  # nats of an equal label, if all other labels are distinct
 PLATEAU = 0.6  # share of a run whose nearest label is in it, from which it may be a plateau
@@ -134,7 +134,7 @@ class Search:
         self._cache: dict[bytes, tuple[Evidence, float]] = {}
 
     def find_all(self) -> Iterator[FoundSet]:
-        """All sets: first runs, then groups and sure labels, the likeliest first."""
+        """All sets: first runs, then groups and sure labels, the most probable first."""
         for kinds in ((self._find_run,), (self._find_group, self._find_sure)):
             for _ in range(MOST_FOUND):
                 every = [one for kind in kinds if (one := kind()) is not None]

@@ -1,17 +1,17 @@
 """Contradictions: sets of labels in use (trusted, runs, groups) that the other labels contradict.
 
-The model sets single labels aside that look wrong (`suspects`), but not labels told as sure, and
+The model sets single labels aside that look wrong (`suspects`), but not labels marked as sure, and
 not a third of all labels. So three kinds of sets are compared by evidence, each with being right
 (`core.extensions.contradiction_evidence`), and reported with the error without them:
 
-    run      equal labels in a row, in the order told, by all people or within one group: a stuck
+    run      consecutive equal labels, by all people or within one group: a stuck
              instrument. Equal labels of rows that are not neighbours, within the range of the
              others and without other equal labels, add TIE_GAIN nats each.
     group    labels of one person, day or instrument that differ from the rest. If a region of the
              inputs explains the difference about as well, the group was measured elsewhere; if it
              depends on a few steep pairs of labels, the function may jump there. Then the group
              is not reported.
-    sure     labels told as sure that are FAR_SDS or more from their prediction, in sds of the
+    sure     labels marked as sure that are FAR_SDS or more from their prediction, in sds of the
              other labels. Labels of a peak are not errors: next to one another, or a single one
              beyond PEAK_SDS, unless its decimal point has slipped. Nor are all labels beyond some
              value of an input, where the function may jump.
@@ -94,7 +94,7 @@ def contradictions(
 ) -> list[Contradiction]:
     """Sets of labels that the others contradict: runs, then groups and sure labels.
 
-    `groupings` has, for each way to group the labels, the group of each label in the order told;
+    `groupings` has, for each way to group the labels, the group of each label in order;
     its name, such as "told by", comes before that of a group.
     """
     t = len(model.trained.all_labels)

@@ -206,7 +206,7 @@ def has_input_importance(model: Model) -> bool:
 def column_probability(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
     """Posterior probability that each column matters, the largest first.
 
-    Several inputs of a column, as a number and whether it is missing, count by the likeliest.
+    Several inputs of a column, as a number and whether it is missing, count by the most probable.
     """
     each = model.input_importance_
     found = {name: float(max(each[n] for n in at)) for name, at in columns.items() if at}

@@ -87,7 +87,7 @@ class ModelStatus:
     change: RecentChange | None
     random: RandomComparison | None
     left_out_over: int  # labels that stand for all in leave-one-out
-    left_out_error: float | None  # standard error of it; None: all labels are looked at
+    left_out_error: float | None  # standard error of it; None if all labels are looked at
     expected_error: float | None  # the same of the expected error, by its candidates
     source: str | None = None  # the quantity whose predictions are an input
     probability: dict[str, float] | None = None  # that each column matters

@@ -3,7 +3,7 @@
 The noise of a label at each labelled row (`Model.predict_noise`) is split in two by one condition,
 or by two, on the inputs or on the predicted level: by that which explains most of the variance of
 the log of the noise. A second condition has to explain MIN_GAIN more. Nothing is said where even
-noise is likelier, or where labels scatter by less than MIN_RATIO times as much.
+noise is more probable, or where labels scatter by less than MIN_RATIO times as much.
 """
 
 from collections.abc import Mapping, Sequence
@@ -101,7 +101,7 @@ def noise_factors(
 def _best(
     log_sd: Array, factors: Sequence[Factor], within: NDArray[np.bool_], before: str
 ) -> _Split | None:
-    """The condition on the rows `within` that explains most; None: all rows are alike."""
+    """The condition on the rows `within` that explains most; None if all rows are alike."""
     total = float(((log_sd - log_sd.mean()) ** 2).sum())
     best: _Split | None = None
     for factor in factors if total > 0.0 else ():

@@ -42,7 +42,9 @@ WITHIN_ONE_SD = 0.6827  # probability of a normal
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlierProbabilities:
-    """Outlier probabilities and predictions of the labels, in the order told; user's units."""
+    """Outlier probabilities and predictions of the labels, in the order they were told; user's
+    units.
+    """
 
     probability: Array  # (n,)  of being wrong
     expected: Array  # (n,)  mean of f given the other labels

@@ -45,7 +45,7 @@ def write(
 ) -> None:
     """Write a file of this kind; `header` holds JSON values.
 
-    A file that weal wrote is replaced; ForeignFile where another's is there. At a path that weal
+    A file that weal wrote is replaced; ForeignFile if another's is there. At a path that weal
     itself chose, under a hash, any plain file is a damaged one of ours (`replaces_any_file`).
     """
     path = Path(path)

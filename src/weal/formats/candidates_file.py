@@ -1,13 +1,13 @@
 """The candidates of a learner as a header and arrays; a frame keeps its kind.
 
-Columns of numbers and truth values without a gap are arrays. Text, categories, dates and columns
+Columns of numbers and booleans without a gap are arrays. Text, categories, dates and columns
 with gaps are lists of cells in the header:
 
     {"kind": "Categorical", "cells": ["oil", null], "levels": ["oil", "water"]}
 
 A cell is text, a number, a truth value, null, {"day": ...} or {"time": ...} in ISO format. Lists,
-bytes and durations are no inputs and are not kept. The plan is kept, so that a loaded learner reads
-frames as before. A function that computes costs cannot be kept: its numbers are.
+bytes and durations are not inputs and are not kept. The plan is kept, so that a loaded learner
+reads frames as before. A function that computes costs cannot be kept: its numbers are.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence

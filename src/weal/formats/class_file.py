@@ -18,7 +18,7 @@ from weal.formats.codec import BROKEN, Arrays, Header, add_prefix, with_prefix
 from weal.model.model import Model
 
 CLASSIFIER_KIND = "EnsembleGPClassifier"
-_KINDS = "biufUO"  # of arrays of classes: truth values, numbers, text
+_KINDS = "biufUO"  # of arrays of classes: booleans, numbers, text
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ def _plain_params(params: Header) -> Header:
 
 
 def read(path: FilePath) -> ClassifierParts:
-    """What the file of a classifier holds; UnreadableFile where it is incomplete."""
+    """What the file of a classifier holds; UnreadableFile if it is incomplete."""
     header, arrays = archive.read(path, CLASSIFIER_KIND)
     try:
         params = model_file.unpack_params(header["params"])

@@ -66,7 +66,7 @@ def with_prefix(prefix: str, arrays: Mapping[str, Array]) -> Arrays:
 
 
 def scaling_parts(scaling: Scaling) -> list[tuple[str, object]]:
-    """The numbers of a scaling by name; a source is no part of a file.
+    """The numbers of a scaling by name; a source is not a part of a file.
 
     Without categories there are no widths, as in files of 0.2.
     """
@@ -140,7 +140,7 @@ def array_to_json(array: Array) -> dict[str, Json]:
 
 
 def array_from_json(plain: dict[str, Json]) -> Array:
-    """The array that `array_to_json` encoded; ValueError where its bytes have another shape."""
+    """The array that `array_to_json` encoded; ValueError if its bytes have another shape."""
     flat = np.frombuffer(b64decode(plain["data"], validate=True), dtype="<f8")
     found = flat.reshape(plain["shape"])
     if list(found.shape) != plain["shape"]:  # numpy takes -1 for whatever is left

@@ -339,7 +339,7 @@ def _check(state: State) -> None:
 
 
 def _finite(row: Header) -> Header:
-    """Values for JSON, with "nan" in place of NaN."""
+    """Values for JSON, with "nan" instead of NaN."""
     return {name: "nan" if value != value else value for name, value in row.items()}
 
 

@@ -179,7 +179,7 @@ def unpack(params: Header, header: Header, arrays: Arrays) -> Model:
 
 
 def unpack_with_params(header: Header, arrays: Arrays) -> tuple[Header, Model]:
-    """Parameters and model of a file; UnreadableFile where it is incomplete."""
+    """Parameters and model of a file; UnreadableFile if it is incomplete."""
     try:
         params = unpack_params(header["params"])
         return params, unpack(params, header, arrays)
@@ -250,7 +250,7 @@ def unpack_experts(params: Header, header: Header, arrays: Arrays) -> TrainedEns
 
 
 def _check_sizes(prior: Ensemble, dictionary: tuple[Kernel, ...]) -> None:
-    """ValueError where weights, noise, magnitudes and kernels are not of the same M experts."""
+    """ValueError if weights, noise, magnitudes and kernels are not of the same M experts."""
     M = (len(prior.log_w),)
     magnitude = _MAGNITUDE_PRIORS[type(prior.scale)].to_arrays(prior.scale)
     varies = () if prior.varies is None else (prior.varies,)
@@ -285,7 +285,7 @@ def _told_from_arrays(arrays: Arrays) -> TrainingLabels:
 
 
 def _outliers_to_arrays(outliers: OutlierReport) -> Arrays:
-    """The outlier report of the labels that selected the experts; nothing where it is empty."""
+    """The outlier report of the labels that selected the experts; nothing if it is empty."""
     if not len(outliers):
         return {}
     prior = np.array(astuple(outliers.prior))

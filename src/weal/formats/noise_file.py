@@ -32,7 +32,7 @@ class VaryingNoise:
 
 
 def pack_noise(ens: Ensemble) -> tuple[Header, Arrays]:
-    """Header and arrays of the varying noise of an ensemble; empty where noise is even."""
+    """Header and arrays of the varying noise of an ensemble; empty if noise is even."""
     field = ens.field
     if not isinstance(field, NoiseField) or ens.varies is None:
         return {}, {}

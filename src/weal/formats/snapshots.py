@@ -30,7 +30,7 @@ MAX_POOL_SNAPSHOT_BYTES = 4 * 2**20
 
 
 def experts_fingerprint(view: QuantityView) -> str:
-    """A hash of all that the experts of a quantity follow from; empty where it has none."""
+    """A hash of all that the experts of a quantity follow from; empty if it has none."""
     selection = view.selection
     if selection is None:
         return ""

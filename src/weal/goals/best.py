@@ -10,7 +10,7 @@ The default score is log p_i; for a pool in files, whose rows are scored one by 
 Numerics are imported by the functions that compute: commands that only read a goal start at once.
 
 The advice is to stop once the largest expected improvement was below LITTLE_GAIN sds of the labels
-twice running; `weal status` takes the earlier value over a sample of all rows, measured ones too.
+twice in a row; `weal status` takes the earlier value over a sample of all rows, measured ones too.
 In 96 searches (`benchmarks/stopping.py`: 12 results of laboratory tables, 8 starts from 10 random
 labels, up to 60 labels) this advice came 87 times, after 34 labels (median). The best label was
 then short of the best row by 3.6 % of the range of the results (mean; median 0.5 %, worst 30 %;
@@ -123,16 +123,16 @@ class Best:
         return replace(self, quantity=bind_level(self, quantities, inputs))
 
     def joint_scores(self, joint: JointBelief) -> None:
-        """None: the acquisition function scores the rows."""
+        """None if the acquisition function scores the rows."""
 
     def joint_membership(self, joint: JointBelief) -> None:
-        """None: it is not joint."""
+        """None if it is not joint."""
 
     def joint_gains(self, joint: JointBelief) -> None:
-        """None: it is not joint."""
+        """None if it is not joint."""
 
     def log_feasible(self, joint: JointBelief) -> None:
-        """None: there are no constraints."""
+        """None if there are no constraints."""
 
     def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
         """All do."""
@@ -171,7 +171,7 @@ class Best:
         return np.asarray(values >= np.sort(values)[-min(self.k, len(y))])
 
     def check_rows(self, n: int) -> None:
-        """ValueError where a pool of n rows has no k best."""
+        """ValueError if a pool of n rows has no k best."""
         if self.k >= n and not self.extreme:
             raise ValueError(
                 f"the goal {self.text!r} needs a pool of more than {self.k} rows, and there are "

@@ -297,7 +297,7 @@ def log_feasible(requirements: Sequence[Requirement], joint: JointBelief) -> "Ar
 
 
 def check_objective(objective: Best | Threshold, requirements: Sequence[Requirement]) -> None:
-    """ValueError where a constraint on the quantity of a level leaves no row."""
+    """ValueError if a constraint on the quantity of a level leaves no row."""
     if isinstance(objective, Best) or objective.quantity is None:
         return
     for one in requirements:

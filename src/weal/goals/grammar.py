@@ -75,7 +75,7 @@ def parse_goal(given: object) -> Goal:
 def combine_goals(
     goals: object, subject_to: object = None, weights: Mapping[str, float] | None = None
 ) -> Goal | None:
-    """The goal of one text or several, with constraints and weights; None: nothing is given.
+    """The goal of one text or several, with constraints and weights; None if nothing is given.
 
     Constraints are added to those of the text, and weights to those of learn.
 
@@ -213,7 +213,7 @@ def parse_until(given: object) -> Until | None:
 
 
 def goal_and_until(goal: object, until: object) -> tuple[Goal | None, Until | None]:
-    """Both, where a number in place of a goal is an error at which to stop, as in 0.2.
+    """Both, where a number instead of a goal is an error at which to stop, as in 0.2.
 
     >>> found = goal_and_until(6.0, None)
     >>> found[0].text, found[1].text
@@ -231,7 +231,7 @@ def goal_and_until(goal: object, until: object) -> tuple[Goal | None, Until | No
 
 
 def error_of(goal: object) -> float | None:
-    """The error that a number in place of a goal means, also as text; None: it is no number."""
+    """The error that a number instead of a goal means, also as text; None if it is not a number."""
     text = isinstance(goal, str) and bool(_PLAIN.fullmatch(goal.strip()))
     if not text and (isinstance(goal, bool) or not isinstance(goal, Real)):
         return None
@@ -280,7 +280,7 @@ class _Tokens:
 
     @classmethod
     def of(cls, given: str) -> "tuple[_Tokens, str | None]":
-        """The parts, and the condition behind "subject to"; None: there is none."""
+        """The parts, and the condition behind "subject to", or None."""
         matches = list(_TOKEN.finditer(given))
         parts = [(str(m.lastgroup), m.group().strip()) for m in matches]
         for n in range(len(parts) - 1):

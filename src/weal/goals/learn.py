@@ -103,16 +103,16 @@ class Learn:
         return found
 
     def joint_scores(self, joint: JointBelief) -> None:
-        """None: the acquisition function scores the rows."""
+        """None if the acquisition function scores the rows."""
 
     def joint_membership(self, joint: JointBelief) -> None:
-        """None: there is no set."""
+        """None if there is no set."""
 
     def joint_gains(self, joint: JointBelief) -> None:
-        """None: it is not joint."""
+        """None if it is not joint."""
 
     def log_feasible(self, joint: JointBelief) -> None:
-        """None: there are no constraints."""
+        """None if there are no constraints."""
 
     def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
         """All do."""
@@ -203,7 +203,7 @@ class Learn:
         return ""
 
     def reason(self, probability: float | None) -> str | None:
-        """None: the reason is that of the acquisition function."""
+        """None if the reason is that of the acquisition function."""
         return None
 
 

@@ -56,9 +56,9 @@ def find_named(
 def bind_level(
     goal: "Best | Threshold", quantities: "Mapping[str, Quantity]", inputs: Sequence[str]
 ) -> str | None:
-    """The name of the quantity of a goal of numbers; None where there is one, and none is named.
+    """The name of the quantity of a goal of numbers; None if there is one, and none is named.
 
-    ValueError where its labels have no order, or are no numbers to compare a level with.
+    ValueError if its labels have no order, or are not numbers to compare a level with.
     """
     where = f"goal {goal.text!r}"
     if not quantities:

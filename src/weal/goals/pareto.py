@@ -177,7 +177,7 @@ class Pareto:
         return np.exp(self.joint_scores(joint)) / area if area > 0.0 else None
 
     def log_feasible(self, joint: JointBelief) -> "Array | None":  # (N,)
-        """log P(feasible) of each row; None: there are no constraints."""
+        """log P(feasible) of each row; None if there are no constraints."""
         return log_feasible(self.requirements, joint) if self.requirements else None
 
     def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)

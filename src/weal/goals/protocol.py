@@ -64,7 +64,7 @@ class SetProgress:
     measured_rows: int
     measured: float  # expected number of measured rows in the set, and
     unmeasured: float  # of the others
-    wrong: float  # expected number of rows on the wrong side, if each goes to the likelier one
+    wrong: float  # expected number of rows on the wrong side, if each goes to the more probable one
     f1: float  # expected, of the rows that probably are in the set
     label_sd: float  # of the labels
     best_id: Hashable | None = None  # the measured row that comes first, and
@@ -73,7 +73,7 @@ class SetProgress:
     gain_before: float | None = None  # the same before the last label
     doubted: tuple[Hashable, ...] = ()  # ids of labels treated as wrong that would change the set
     reach: Literal["none", "all"] | None = None  # no row can be in the set, or all must
-    feasible: int | None = None  # measured rows that meet all constraints; None: there are none
+    feasible: int | None = None  # measured rows that meet all constraints, or None
     expected_feasible: float | None = None  # rows of all that are expected to meet them
     front: tuple[
         tuple[Hashable, float, float], ...
@@ -90,7 +90,7 @@ class GoalProgress:
     """The numbers that advice on stopping is based on."""
 
     missing: int  # labels to come before there is a model; 0: there is one
-    change: "RecentChange | None" = None  # by the last labels; None: the model is new
+    change: "RecentChange | None" = None  # by the last labels; None if the model is new
     needed: "LabelsToGoal | None" = None  # to reach an error at which to stop, if there is one
     error: float | None = None  # leave-one-out, in units of the label
     baseline: float | None = None  # the error of guessing the mean
@@ -126,7 +126,7 @@ class Goal(Protocol):
     def directions(self) -> tuple[tuple[str | None, bool], ...]:
         """Its objectives: the quantity that is to be high or, where True, low; one or two or none.
 
-        None in place of a name is the only quantity.
+        None instead of a name is the only quantity.
         """
 
     def bind(self, quantities: "Mapping[str, Quantity]", inputs: Sequence[str] = ()) -> Self:
@@ -153,10 +153,10 @@ class Goal(Protocol):
         """
 
     def log_feasible(self, joint: JointBelief) -> "Array | None":  # (N,)
-        """log P(feasible) of each row; None: there are no constraints."""
+        """log P(feasible) of each row; None if there are no constraints."""
 
     def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
-        """Whether rows with these labels (n,) by quantity are feasible; NaN is no label."""
+        """Whether rows with these labels (n,) by quantity are feasible; NaN is not a label."""
 
     def acquisition(self, in_shards: bool) -> str:
         """The acquisition function that "auto" stands for.
@@ -165,21 +165,21 @@ class Goal(Protocol):
         """
 
     def membership(self, belief: "Belief") -> "Array | None":  # (N,)
-        """The probability of each row of belonging to the goal's set; None: there is no set."""
+        """The probability of each row of belonging to the goal's set; None if there is no set."""
 
     def true_members(self, y: "Array") -> "NDArray[np.bool_]":  # (N,)
         """Whether rows with these true values (N,) belong to the set; all do without a set."""
 
     def check_rows(self, n: int) -> None:
-        """ValueError where the goal cannot be one of a pool of n rows."""
+        """ValueError if the goal cannot be one of a pool of n rows."""
 
     @property
     def loss(self) -> "Loss | None":
-        """The loss of predictions, to compare with random choice; None: no replay needed."""
+        """The loss of predictions, to compare with random choice; None if no replay needed."""
 
     @property
     def set_text(self) -> str | None:
-        """The goal's set behind "it is", such as "among the 10 best"; None: there is no set."""
+        """The goal's set behind "it is", such as "among the 10 best"; None if there is no set."""
 
     @property
     def pointwise(self) -> bool:

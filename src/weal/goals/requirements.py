@@ -70,7 +70,7 @@ class Requirement:
         return f"{exact(self.low)} {up} {name} {down} {exact(self.high)}"
 
     def merged(self, other: "Requirement") -> "Requirement":
-        """Both of one quantity; ValueError where no label holds both."""
+        """Both of one quantity; ValueError if no label holds both."""
         if self.is_of_words != other.is_of_words:
             raise ValueError(
                 f"{WHAT} {self.text!r} and {other.text!r}: {self.quantity} is compared with a "

@@ -113,16 +113,16 @@ class Threshold:
         return replace(self, quantity=bind_level(self, quantities, inputs))
 
     def joint_scores(self, joint: JointBelief) -> None:
-        """None: the acquisition function scores the rows."""
+        """None if the acquisition function scores the rows."""
 
     def joint_membership(self, joint: JointBelief) -> None:
-        """None: it is not joint."""
+        """None if it is not joint."""
 
     def joint_gains(self, joint: JointBelief) -> None:
-        """None: it is not joint."""
+        """None if it is not joint."""
 
     def log_feasible(self, joint: JointBelief) -> None:
-        """None: there are no constraints."""
+        """None if there are no constraints."""
 
     def meets(self, labels: "Mapping[str, Array]") -> "NDArray[np.bool_]":  # (n,)
         """All do."""

@@ -4,8 +4,8 @@
     labels = 80    labels told, with repeats
     best > 90      a label above 90; best < 3: a label below 3
 
-An error is reached when the model says so with a probability of at least one half. `grammar` reads
-the texts.
+An error is reached when the model says so with a probability of at least one half. `grammar`
+reads the texts.
 """
 
 import math
@@ -86,7 +86,7 @@ class Until:
         return lowest is not None and lowest < self.value
 
     def advice(self, progress: GoalProgress) -> str | None:
-        """The sentence for a condition that is met; None: it is not."""
+        """The sentence for a condition that is met; None if it is not."""
         if self.watched == "error":
             needed = progress.needed
             if progress.missing or needed is None or needed.reached < REACHED:
@@ -125,5 +125,5 @@ class Until:
 
 
 def until_error(error: float) -> Until:
-    """Stop at this expected error, as a number in place of a goal means."""
+    """Stop at this expected error, as a number instead of a goal means."""
     return Until("error", "<", float(error))

@@ -109,7 +109,7 @@ def _sizes(factor: Factor, rows: Mask) -> NDArray[np.intp]:  # (L,)
 def _check_sizes(
     factors: Sequence[Factor], used: Sequence[LevelSet], free: Mask, wanted: int
 ) -> None:
-    """Exhausted where the largest levels of a factor have too few rows."""
+    """Exhausted if the largest levels of a factor have too few rows."""
     for factor, own in zip(factors, used, strict=True):
         sizes = _sizes(factor, free)
         most = _most_rows(sizes, own, factor.limit)
@@ -180,7 +180,7 @@ class LevelSearch:
     wanted: int
 
     def best(self) -> Trial | None:
-        """The trial with the largest value; None: no trial had enough rows."""
+        """The trial with the largest value; None if no trial had enough rows."""
         first = self.factors[0]
         if first.limit > 1 or self.used[0]:
             return self._trial_of_rows(self.free)
@@ -266,7 +266,7 @@ class LevelSearch:
         return held
 
     def _trial(self, rows: Mask) -> Trial | None:
-        """The greedy batch of these rows; None: there are too few."""
+        """The greedy batch of these rows; None if there are too few."""
         at, wanted = self._some_rows(rows), self.wanted
         if len(at) < wanted:
             return None

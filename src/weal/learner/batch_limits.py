@@ -44,7 +44,7 @@ class CandidateColumns:
     results: tuple[str, ...] = ()  # names of what is measured, for the message on one of them
 
     def check(self, name: str, option: str) -> None:
-        """ValueError, with the near ones, for a name that is no column."""
+        """ValueError, with the near ones, for a name that is not a column."""
         if name in self.names:
             return
         if name in self.results:

@@ -4,7 +4,7 @@
     at_most      by column, how many different values the batch may hold: {"solvent": 4} is a batch
                  with four solvents at most; `same="solvent"` is {"solvent": 1}
     where        a condition that every row satisfies (`weal.conditions`)
-    instead_of   rows that are out and come back: others are asked in their place
+    instead_of   rows that are out and come back: others are asked instead
     rows         rows to include by hand
 
 The options of an ask are stored with it as JSON, and compared where a key is used again.

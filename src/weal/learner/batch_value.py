@@ -64,7 +64,7 @@ class BatchValues:
     state: State  # with the selected experts, conditioned on all labels at once
     points: Array  # (N, d)  over which variances are averaged
     reference: Array  # (N, d)  that scores look at
-    scores: MemoryScores | None  # of all rows that may be asked; None: there is no model
+    scores: MemoryScores | None  # of all rows that may be asked; None if there is no model
     own: PosteriorCache
 
     @property
@@ -87,7 +87,7 @@ class BatchValues:
     def choose(
         self, part: State, wanted: int, open_rows: Callable[[Sequence[Hashable]], Mask]
     ) -> ChosenBatch | None:
-        """The greedy batch of a part; None: it has too few rows.
+        """The greedy batch of a part; None if it has too few rows.
 
         `open_rows` are the rows of the part that may follow the rows chosen so far.
         """

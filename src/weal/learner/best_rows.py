@@ -4,8 +4,8 @@ p_i = P(row i belongs to the goal's set) is that of the goal (`weal.goals`), for
 present. Of a pool in files it is that of the measured rows, of a random sample, and of the rows
 that one pass finds most likely to belong; all other rows are taken to be outside.
 
-The table has one row for each candidate, the likeliest first; of equal probabilities (to 0.001) the
-one with the better mean:
+The table has one row for each candidate, the most probable first; of equal probabilities (to 0.001)
+the one with the better mean:
 
     id, the inputs, measured (mean of its labels; missing: none), mean and sd of f, probability
 
@@ -151,13 +151,13 @@ class QuantityColumn:
     """One quantity of some rows: labels, and predictions."""
 
     measured: list[object]  # mean of the labels, or a word; None: none
-    expected: list[object]  # mean of f, or the likeliest word
+    expected: list[object]  # mean of f, or the most probable word
     sd: list[float]  # of f, or the probability of the word
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestRows:
-    """The rows that are likeliest to belong to the set of a goal, the likeliest first."""
+    """The rows that most probably belong to the set of a goal, the most probable first."""
 
     ids: list[Hashable]
     measured: list[float]  # mean of the labels; NaN: none
@@ -170,7 +170,7 @@ class BestRows:
 
 
 def best_rows(state: State, beliefs: PosteriorCache, n: int, goal: Goal | None) -> BestRows:
-    """The n rows that are likeliest to belong to the set; ValueError for a goal without one.
+    """The n rows that most probably belong to the set; ValueError for a goal without one.
 
     Of a goal with two objectives the measured Pareto rows come first.
     """

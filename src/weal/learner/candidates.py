@@ -64,7 +64,7 @@ class Candidates(Protocol):
 
     @property
     def plan(self) -> TablePlan | None:
-        """The plan that encodes columns as inputs; None: numbers are used as they are."""
+        """The plan that encodes columns as inputs; None if numbers are used as they are."""
 
     @property
     def frame(self) -> "Frame | None":
@@ -84,7 +84,7 @@ class Candidates(Protocol):
 
     @property
     def cost(self) -> Array | None:  # (U,)
-        """The cost of a label of each candidate; None: all cost the same."""
+        """The cost of a label of each candidate; None if all cost the same."""
 
     @property
     def input_names(self) -> list[str]:
@@ -113,7 +113,7 @@ class Candidates(Protocol):
     def __len__(self) -> int: ...
 
     def position(self, name: Hashable) -> int:
-        """The position of an id; UnknownId where there is no such candidate."""
+        """The position of an id; UnknownId if there is no such candidate."""
 
     def name(self, given: Hashable) -> Hashable:
         """The id as it is stored, for one that equals it."""
@@ -128,7 +128,7 @@ class Candidates(Protocol):
         """The rows of these ids, in this order, as the kind of table that the pool was."""
 
     def frame_rows(self, names: Sequence[Hashable]) -> "Frame | None":
-        """The same rows as a narwhals frame; None where the pool is no frame."""
+        """The same rows as a narwhals frame; None if the pool is not a frame."""
 
     @property
     def table_columns(self) -> Sequence[str]:
@@ -159,7 +159,7 @@ class Candidates(Protocol):
         """At most n positions, by the hash of (seed, id)."""
 
     def hash_order(self, seed: int) -> Positions | None:
-        """All positions by the hash of (seed, id); None where scoring passes need no order."""
+        """All positions by the hash of (seed, id); None if scoring passes need no order."""
 
     def target_inputs(self, seed: int, n: int) -> Array:
         """Inputs of the n present candidates with the least hash of (seed, id)."""
@@ -168,7 +168,7 @@ class Candidates(Protocol):
         """Whether X are the inputs of the first candidates, in memory."""
 
     def new_inputs(self, start: int) -> Array | None:
-        """Inputs from a position on; None where scoring passes check them."""
+        """Inputs from a position on; None if scoring passes check them."""
 
     def labels_in_table(
         self, quantities: Sequence[Quantity], start: int = 0

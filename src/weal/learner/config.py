@@ -65,7 +65,7 @@ def resolve_acquisition(
 
 
 def check_amounts(functions: dict[str, Acquisition]) -> dict[str, Acquisition]:
-    """The functions; ValueError where a cost cannot divide one of them."""
+    """The functions; ValueError if a cost cannot divide one of them."""
     others = [name for name, function in functions.items() if not takes_cost(function)]
     if others:
         ours = [name for name, function in ACQUISITIONS.items() if takes_cost(function)]
@@ -140,7 +140,7 @@ def functions_for(
 
 
 def check_goal_chooses(acquisition: object, goal: Goal | None) -> None:
-    """ValueError where an acquisition function is named beside a goal over several quantities."""
+    """ValueError if an acquisition function is named beside a goal over several quantities."""
     if goal is not None and goal.is_joint and not is_auto(acquisition):
         raise ValueError(
             f"the goal {goal.text!r} scores rows by several quantities at once, and no acquisition "

@@ -28,7 +28,7 @@ class Reason:
     mean: float = NAN  # of f there
     std: float = NAN
     acquisition_weights: Mapping[str, float] = field(default_factory=dict)
-    expert_weights: tuple[float, ...] | None = None  # None: there was no model, or it is not known
+    expert_weights: tuple[float, ...] | None = None  # None without a model, or if unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)

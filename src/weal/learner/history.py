@@ -13,7 +13,7 @@ A row has:
     mean, std             of f there, as predicted at the query
     label                 None until it is told; where there are several quantities, of the first
     labels                of the other quantities, by name; only where there are some
-    expert_weights        of the model at the query; None: there was no model
+    expert_weights        of the model at the query; None if there was no model
     acquisition_weights   at the choice
 
 Rows are values: a label replaces its row.
@@ -61,7 +61,7 @@ class History(list[Row]):
 
 
 def pandas() -> ModuleType:
-    """The pandas module; ValueError where it is not installed."""
+    """The pandas module; ValueError if it is not installed."""
     try:
         found: ModuleType = import_module("pandas")
     except ModuleNotFoundError as error:

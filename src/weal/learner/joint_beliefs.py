@@ -1,7 +1,7 @@
 """The beliefs in several quantities and the labels of their rows, for goals over both.
 
     joint_belief        what the models of the quantities of a goal say of some candidates
-    joint_labels        labels by quantity, a row for each labelled candidate, in the order told
+    joint_labels        labels by quantity, a row for each labelled candidate, in order
     hypervolume_series  the hypervolume of two objectives after each of these rows
 
 Labels are in the user's units, words by their code; of repeats the mean counts, of words the last

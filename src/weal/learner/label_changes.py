@@ -47,7 +47,7 @@ def same_labels(label: RowLabel, before: Sequence[L]) -> list[L]:
 def classify_label(
     label: RowLabel, before: Sequence[RowLabel], replace: bool, repeat: bool
 ) -> str | None:
-    """The change that a new label makes to a row with these labels; None: it is there already.
+    """The change that a new label makes to a row with these labels; None if it is there already.
 
     Raises OtherLabel where the row has another label, without `replace` or `repeat`.
     """

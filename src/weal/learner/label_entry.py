@@ -39,7 +39,7 @@ class LabelOptions:
 
 
 def label_events(state: State, ids: Any, labels: Any, options: LabelOptions) -> list[LabelsTold]:
-    """The events of labels that are told; ValueError and AlreadyLabelled where one is refused."""
+    """The events of labels that are told; ValueError and AlreadyLabelled if one is refused."""
     if isinstance(ids, Mapping) and labels is None:
         ids, labels = list(ids), list(ids.values())
     ids, labels = split_labels(ids, labels)
@@ -94,7 +94,7 @@ def _events_by_quantity(
 def _events(
     state: State, quantity: Quantity, ids: Any, labels: Any, options: LabelOptions
 ) -> list[LabelsTold]:
-    """The event of labels of one quantity; none where nothing changes."""
+    """The event of labels of one quantity; none if nothing changes."""
     pool, there = state.candidates, told_labels(state, quantity)
     rows = [
         Label(pool.name(given), pool.x(given), y, sd, known)
@@ -152,7 +152,7 @@ def _told_label(quantity: Quantity, row: Sequence[Label]) -> float:
 
 
 def failure_event(state: State, name: Hashable) -> LabelsTold | None:
-    """The event of a run that failed; None: that is known. ValueError where it has labels."""
+    """The event of a run that failed; None: that is known. ValueError if it has labels."""
     if state.has_failed(name):
         return None
     if any(name in one.labels.by_name for one in state.parts.values()):

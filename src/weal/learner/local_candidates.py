@@ -51,7 +51,7 @@ class NewCandidates:
 def local_candidates(
     state: State, beliefs: PosteriorCache, n: int, constraint: ConstraintArgument
 ) -> NewCandidates:
-    """n candidates near the best ones; ValueError where hardly any satisfies `constraint`."""
+    """n candidates near the best ones; ValueError if hardly any satisfies `constraint`."""
     pool, (texts, function) = state.candidates, split_constraint(constraint)
     names = pool.columns
     conditions = [parse_condition(one, names, "the constraint") for one in texts]
@@ -145,7 +145,7 @@ def _parents(state: State, beliefs: PosteriorCache, k: int) -> list[int]:
 
 
 def _variable_columns(state: State) -> dict[Any, Array]:
-    """Columns that vary, with their values (U,) in the pool, NaN where missing."""
+    """Columns that vary, with their values (U,) in the pool, NaN if missing."""
     pool = state.candidates
     if pool.frame is None:
         every: dict[Any, Array] = dict(enumerate(pool.inputs_at(slice(None)).T))

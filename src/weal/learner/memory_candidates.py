@@ -59,9 +59,9 @@ class MemoryCandidates:
     columns: tuple[str, ...] | None = None  # input columns of a frame
     frame: "Frame | None" = None  # the narwhals frame that the candidates came in
     id_column: str | None = None
-    plan: TablePlan | None = None  # encodes a frame as inputs; None: numbers as they are
+    plan: TablePlan | None = None  # encodes a frame as inputs; None if numbers as they are
     targets: tuple[str, ...] = ()  # names of the measured columns
-    cost: Array | None = None  # (U,)  cost of a label; None: all cost the same
+    cost: Array | None = None  # (U,)  cost of a label; None if all cost the same
     cost_by: Cost = None  # how the costs of added candidates are found
     box: "DesignSpace | None" = None  # the box that the candidates were drawn in
     samples: dict[int, Sample] = field(default_factory=dict)  # cache, by seed
@@ -97,7 +97,7 @@ class MemoryCandidates:
         return [str(name) for name in self.columns]
 
     def position(self, name: Hashable) -> int:
-        """The position of an id; UnknownId where there is no such candidate."""
+        """The position of an id; UnknownId if there is no such candidate."""
         try:
             return self.index[plain_id(name)]
         except (KeyError, TypeError):
@@ -125,7 +125,7 @@ class MemoryCandidates:
         return self.frame[[self.position(name) for name in names]].to_native()
 
     def frame_rows(self, names: Sequence[Hashable]) -> "Frame | None":
-        """The same rows as a narwhals frame; None where the pool is no frame."""
+        """The same rows as a narwhals frame; None if the pool is not a frame."""
         return None if self.frame is None else self.frame[[self.position(name) for name in names]]
 
     @property
@@ -278,7 +278,7 @@ class MemoryCandidates:
         return replace(self, present=present)
 
     def ids_in_shards(self, shards: Iterable[str], names: Iterable[Hashable]) -> list[Hashable]:
-        """None of the ids; ValueError where a shard is named."""
+        """None of the ids; ValueError if a shard is named."""
         if any(True for _ in shards):
             raise ValueError("the pool is in memory: it has no shards to remove")
         return []
@@ -358,7 +358,7 @@ def _is_empty(cell: object) -> bool:
 
 
 def _label_cells(frame: "Frame", quantity: Quantity) -> list[object]:
-    """The labels of a quantity in a frame; None where there is none."""
+    """The labels of a quantity in a frame; None if there is none."""
     column = str(quantity.column)
     if quantity.words:
         return [None if _is_empty(cell) else cell for cell in _target_cells(frame, column)]

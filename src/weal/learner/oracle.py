@@ -69,7 +69,8 @@ def failure_reason(error: Exception) -> str:
 
 
 def missing_reason(result: object) -> str | None:
-    """Why an oracle gave no label: it raised, or gave None or no finite number; None: it gave one.
+    """Why an oracle gave no label: it raised, or gave None or no finite number; None if it gave
+    one.
 
     >>> missing_reason(float("nan")), missing_reason({"yield": 3.0, "purity": None})
     ('ValueError: the oracle gave nan, which is not a finite number', None)

@@ -87,7 +87,9 @@ def update_of_outcomes(
 
 
 def first_outcomes(labels: Mapping[str, Labels]) -> Labels:
-    """The implied passes of all rows with a label, when the first run fails; in the order told."""
+    """The implied passes of all rows with a label, when the first run fails; in the order they were
+    told.
+    """
     every = [label for part in labels.values() for label in part.told]
     named = _first_of_each(every).values()
     outside = [label for part in list(labels.values())[:1] for label in part if label.name is None]

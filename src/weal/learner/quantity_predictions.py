@@ -38,7 +38,7 @@ class QuantityPrediction:
         return self.mean, self.sd
 
     def likeliest(self) -> list[str]:
-        """The likeliest word for each row."""
+        """The most probable word for each row."""
         assert self.probabilities is not None
         return [self.quantity.words[k] for k in self.probabilities.argmax(axis=1).tolist()]
 

@@ -77,9 +77,9 @@ def best_repeat(
     chosen: int,
     membership: Callable[[Positions], Array],
 ) -> tuple[int, float] | None:
-    """A measured row to ask again in place of the candidate `chosen`, and its gain.
+    """A measured row to ask again instead of the candidate `chosen`, and its gain.
 
-    `membership` gives probabilities of belonging to the set. None: the chosen row is worth more.
+    `membership` gives probabilities of belonging to the set. None if the chosen row is worth more.
     """
     goal, measured = view.settings.goal, _repeatable(view)
     if not len(measured):

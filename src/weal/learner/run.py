@@ -81,7 +81,7 @@ def goal_and_condition(
 ) -> tuple[Goal | None, Until | None]:
     """The goal of a run, if one is given, and its stop condition.
 
-    A number in place of a goal, and `target_error`, are errors at which to stop.
+    A number instead of a goal, and `target_error`, are errors at which to stop.
     """
     if target_error is not None:
         if until is not None or error_of(goal) is not None:

@@ -19,7 +19,7 @@ class RunSubject(Protocol):
         """The learner after all labels."""
 
     def ask(self, n: int, more: bool) -> list[Hashable]:
-        """At most n ids to measure next; Exhausted where none is left.
+        """At most n ids to measure next; Exhausted if none is left.
 
         With `more`, those that were asked and have no label yet are not among them.
         """

@@ -81,7 +81,7 @@ class ShardedCandidates:
 
     @property
     def plan(self) -> TablePlan | None:
-        """The plan that encodes columns as inputs; None: numbers are used unchanged."""
+        """The plan that encodes columns as inputs; None if numbers are used unchanged."""
         return self.encoder.plan if isinstance(self.encoder, PlanEncoder) else None
 
     @property
@@ -186,7 +186,7 @@ class ShardedCandidates:
         return np.sort(free[:most])
 
     def position(self, name: Hashable) -> int:
-        """The position of an id; UnknownId where there is no such candidate."""
+        """The position of an id; UnknownId if there is no such candidate."""
         try:
             return self.index[plain_id(name)]
         except (KeyError, TypeError):
@@ -259,7 +259,7 @@ class ShardedCandidates:
         return replace(like, columns=self.columns).like(points)
 
     def frame_rows(self, names: Sequence[Hashable]) -> None:
-        """None: the pool is no frame."""
+        """None if the pool is not a frame."""
 
     def labels_in_table(
         self, quantities: Sequence[Quantity], start: int = 0

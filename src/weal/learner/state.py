@@ -91,7 +91,7 @@ class QuantityState:
 
     quantity: Quantity
     labels: Labels = field(default_factory=Labels)
-    selection: SelectionPoint | None = None  # None: too few labels for a model so far
+    selection: SelectionPoint | None = None  # None if too few labels for a model so far
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ class State:
     allowed: NDArray[np.bool_] | None = None
 
     def view(self, part: str | None = None) -> "QuantityView":
-        """The state as a part sees it; None: the only one. ValueError: there is none such."""
+        """The state as a part sees it; None: the only one. ValueError if there is none."""
         known = self.parts if part is None else self.quantities
         return QuantityView(self, find_quantity(known, part))
 
@@ -129,7 +129,7 @@ class State:
         return [self.view(part.name) for part in self.find_measured(quantity).parts()]
 
     def find_measured(self, quantity: str | None = None) -> Quantity:
-        """The measured quantity of this name; None: the only one. ValueError: there is none."""
+        """The measured quantity of this name; None: the only one. ValueError if there is none."""
         return find_quantity({one.name: one for one in self.measured}, quantity)
 
     @property
@@ -216,12 +216,12 @@ class QuantityView:
 
     @property
     def labels(self) -> Labels:
-        """The labels of the quantity, in the order told."""
+        """The labels of the quantity, in the order they were told."""
         return self.own.labels
 
     @property
     def selection(self) -> SelectionPoint | None:
-        """The selection point of its model; None: too few labels so far."""
+        """The selection point of its model; None if too few labels so far."""
         return self.own.selection
 
     @property

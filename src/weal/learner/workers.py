@@ -39,7 +39,7 @@ GRACE_SECONDS = 2.0  # for idle processes to end by themselves
 
 @dataclass(frozen=True, slots=True)
 class OracleError:
-    """The error that an oracle raised, in place of a label."""
+    """The error that an oracle raised, instead of a label."""
 
     error: Exception
 
@@ -122,7 +122,7 @@ class _Slot:
     process: SpawnProcess
     pipe: Connection
     name: Hashable = None
-    deadline: float | None = None  # None: it is free
+    deadline: float | None = None  # None if it is free
 
 
 class ProcessWorkers:
@@ -201,7 +201,7 @@ class ProcessWorkers:
 
 
 def pickled_oracle(measure: Measure) -> bytes:
-    """The oracle as bytes for another process; ValueError where it cannot be sent."""
+    """The oracle as bytes for another process; ValueError if it cannot be sent."""
     try:
         return pickle.dumps(measure)
     except Exception as error:

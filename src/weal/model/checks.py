@@ -113,7 +113,7 @@ def check_n_frequencies(n_frequencies: int) -> None:
 
 
 def check_fixed(name: str, value: ArrayLike | None, M: int) -> Array | None:
-    """A positive value for each of the M experts (M,), or None where none is given."""
+    """A positive value for each of the M experts (M,), or None if none is given."""
     if value is None:
         return None
     given = np.asarray(value, dtype=np.float64)

@@ -117,19 +117,19 @@ def _level_shares(found: LeftOutMixture, model: Model, levels: int) -> Array:  #
 
 
 def left_out_pass_probability(model: Model, slope: float | None = None) -> Array:  # (t,)
-    """P(pass) of each label, in the order told, from all others."""
+    """P(pass) of each label, in the order they were told, from all others."""
     k = slope_of(model.trained) if slope is None else slope
     found = _left_out(model.trained, None)
     return pass_fail.pass_probability(found.w, found.mu, found.var, k)
 
 
 def left_out_class_probabilities(models: Sequence[Model]) -> Array:  # (t, K)
-    """P(class) of each label, in the order told, from all others."""
+    """P(class) of each label, in the order they were told, from all others."""
     return normalised(np.stack([left_out_pass_probability(model) for model in models], axis=1))
 
 
 def left_out_grade_probabilities(model: Model, levels: int) -> Array:  # (t, K)
-    """P(grade) of each label, in the order told, from all others."""
+    """P(grade) of each label, in the order they were told, from all others."""
     return _level_shares(_left_out(model.trained, None), model, levels)
 
 

@@ -102,7 +102,7 @@ def _inducing(
 class SelectedPrior:
     """The selected experts as a prior: before the first label."""
 
-    dictionary: tuple[Kernel, ...]  # M; empty where the kernels are not ours to know
+    dictionary: tuple[Kernel, ...]  # M; empty if the kernels are not ours to know
     embedding: Embedding
     ensemble: Ensemble  # before the first label
     warp: LabelWarp  # of the labels, as the experts see them

@@ -4,8 +4,8 @@ A function of the set of labels: neither their order nor an earlier selection ma
 kernels all of it follows from the labels of the first fit; without, the experts follow the labels
 (`core.extensions.model_selection`) and are selected again now and then (`training`).
 
-Warp (`core.extensions.label_warp`): never, always, or where it makes the labels likelier. With z
-the warped labels, and the evidence p of experts with their magnitude integrated out,
+Warp (`core.extensions.label_warp`): never, always, or where it makes the labels more probable. With
+z the warped labels, and the evidence p of experts with their magnitude integrated out,
 
     log p(y | warped) = log p(z) + sum_i log dz_i/dy_i        log p(y | identity) = log p(y)
 

@@ -28,7 +28,7 @@ MAX_JOINT_ROWS = 20_000  # rows of a covariance matrix: 3.2 GB, and a few of the
 
 
 def check_joint_rows(N: int) -> None:
-    """Raise ValueError where the covariance matrix of N rows does not fit the memory."""
+    """Raise ValueError if the covariance matrix of N rows does not fit the memory."""
     if N > MAX_JOINT_ROWS:
         raise ValueError(
             f"a covariance of {N:,} rows takes {8e-9 * N * N:,.0f} GB for each expert; pass "

@@ -27,7 +27,7 @@ from weal.tables.inputs import inputs_of
 from weal.tables.plan import TablePlan
 from weal.text import facts_html
 
-Bounds = tuple[float | None, float | None]  # None: no bound
+Bounds = tuple[float | None, float | None]  # None if no bound
 EXACT_ROWS = 5000  # rows of a table whose intervals are solved to the last bit, in seconds
 
 
@@ -285,7 +285,7 @@ class Model:
 
     @property
     def outlier_probability_(self) -> Array:  # (n_labels_,)
-        """Outlier probability of each label, in the order told."""
+        """Outlier probability of each label, in the order they were told."""
         return probabilities(self.trained)
 
     @property

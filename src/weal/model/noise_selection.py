@@ -74,7 +74,7 @@ def weigh(
     even: ModelSelection, case: NoiseCase, select: SelectNoisy, sample: Sample, temper: float,
     most: int,
 ) -> tuple[NoiseHypotheses, OutlierReport] | None:  # fmt: skip
-    """Experts of both hypotheses, and the report on outliers; None where noise is even."""
+    """Experts of both hypotheses, and the report on outliers; None if noise is even."""
     rows = case.tested(sample)
 
     def select_again(field: NoiseField, right: Array) -> tuple[ModelSelection, Labels]:

@@ -223,7 +223,7 @@ def setting_of(given: Mapping[str, Any]) -> ModelParameters:
 
 
 def parameters_of(given: Mapping[str, Any], d: int) -> Parameters:
-    """Parameters from a dict by estimator names; ValueError where `fit` on d inputs would raise."""
+    """Parameters from a dict by estimator names; ValueError if `fit` on d inputs would raise."""
     setting = setting_of(given)
     check(setting, d)
     scaling = check_scaling(given.get("scaling"), d)

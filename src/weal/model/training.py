@@ -36,7 +36,7 @@ from weal.model.expert_selection import ExpertSelection, select_models
 from weal.model.parameters import ModelParameters
 
 REFRESH_SHARE, REFRESH_LEAST = 0.15, 5
-NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and its experts made anew
+NO_EXPERTS: Any = None  # of the prior, weights, scale and noise are kept and its experts made again
 
 
 def refresh_after(t: int) -> int:
@@ -53,7 +53,7 @@ def last_selection(n: int, t: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingLabels:
-    """All labels, in the order told."""
+    """All labels, in the order they were told."""
 
     X: Array  # (n, d)
     y: Array  # (n,)
@@ -98,7 +98,7 @@ class TrainedEnsemble:
     warp: LabelWarp  # of the labels, as experts see them; selected with the experts
     all_labels: TrainingLabels  # all labels told, those that are taken to be wrong included
     outliers: OutlierReport = NO_OUTLIERS  # of the first of them, which selected the experts
-    base: Ensemble | None = None  # after those; None: no others were folded in
+    base: Ensemble | None = None  # after those; None if no others were folded in
 
     @property
     def included(self) -> NDArray[np.bool_]:  # (n,)
@@ -210,9 +210,9 @@ def inflated_noise(
 ) -> Array:
     """Noise variances (N,) of labels that came since the selection of experts.
 
-    One that is likelier wrong than right has, until it is judged with the others, noise as large as
-    its surprise. That depends on the selection and on the label alone, so that order does not
-    matter.
+    One that is more likely wrong than right has, until it is judged with the others, noise as
+    large as its surprise. That depends on the selection and on the label alone, so that order does
+    not matter.
     """
     if not len(trained.outliers) or trained.outliers.prior.s == 0.0:
         return noise_var
@@ -226,7 +226,7 @@ def inflated_noise(
 
 
 def probabilities(trained: TrainedEnsemble) -> Array:  # (n,)
-    """Outlier probability of each label, in the order told."""
+    """Outlier probability of each label, in the order they were told."""
     n, all_labels = len(trained.outliers), trained.all_labels
     found = np.zeros(len(all_labels))
     found[:n] = trained.outliers.probability[: len(all_labels)]

@@ -1,7 +1,7 @@
 """The quantity kind of classes without an order, such as the phase of an alloy: fcc, bcc, hcp.
 
     label    the position of the class among the levels: 0.0, 1.0, ...
-    mean     of a prediction: the code of the likeliest class; its sd: the probability that the
+    mean     of a prediction: the code of the most probable class; its sd: the probability that the
              label is another one
 
 A class that is not among the levels is refused: models of all classes exist from the start, and a
@@ -39,7 +39,7 @@ class Classes:
     (1.0, 'hcp', 'bcc (P 0.71)')
     >>> phase.read("bct", "A-7")
     Traceback (most recent call last):
-    ValueError: the label of A-7 is 'bct', which is no class of phase; write fcc, bcc or hcp, or
+    ValueError: the label of A-7 is 'bct', which is not a class of phase; write fcc, bcc or hcp, or
     declare the class: --type 'phase=classes:fcc,bcc,hcp,bct'; in a campaign that has begun: `weal
     settings NAME --add-word phase=bct`
     """
@@ -92,7 +92,7 @@ class Classes:
         return self.levels[_code(label, len(self.levels))]
 
     def format_prediction(self, mean: float, sd: float) -> str:
-        """The likeliest class and its probability."""
+        """The most probable class and its probability."""
         return f"{shorten(self.format(mean), 25)} (P {min(max(1.0 - sd, 0.0), 1.0):.2f})"
 
     def axis_label(self, part: str = "") -> str:

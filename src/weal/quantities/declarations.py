@@ -11,7 +11,7 @@ Without a declaration the values decide (`guess_quantity`)
 
     words of pass/fail        pass/fail, where not all are 0 or 1
     no values, or a number    a number, also where all are 0 or 1: counts start like that, and
-    among them                `pass` declares it pass/fail. Its own messages say what is no number.
+    among them                `pass` declares it pass/fail. Its messages say what is no number.
     words that repeat         classes: at most half as many as values, none a word of pass/fail
     other text                refused, with the options
 """
@@ -68,7 +68,7 @@ def declaration(quantity: Quantity) -> str:
 
 
 def guess_quantity(column: str | None, values: Iterable[object]) -> Quantity:
-    """The quantity of a column, by its values; ValueError where they are neither of all kinds.
+    """The quantity of a column, by its values; ValueError if they are neither of all kinds.
 
     >>> guess_quantity("crystallised", ["Yes", "no", None]).kind, guess_quantity("n", [0, 1]).kind
     ('pass_fail', 'number')

@@ -94,7 +94,7 @@ def quantity_from_json(body: QuantityBody) -> Quantity:
 def find_quantity(quantities: Mapping[str, T], name: str | None = None) -> T:
     """The entry of the quantity of this name; None: of the only one.
 
-    ValueError where there is no quantity of that name, or several to choose from.
+    ValueError if there is no quantity of that name, or several to choose from.
     """
     if name is None and len(quantities) == 1:
         return next(iter(quantities.values()))
@@ -112,7 +112,7 @@ def worked_quantity() -> Quantity:
 
 
 def check_distinct(quantities: Sequence[Quantity]) -> list[Quantity]:
-    """The quantities; ValueError where two have one name, or one has the name of failures."""
+    """The quantities; ValueError if two have one name, or one has the name of failures."""
     names = [part.name for one in quantities for part in one.parts()]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -88,7 +88,7 @@ class Number:
         return sd
 
     def check(self, value: object, row: object) -> float:
-        """A number from Python as a float; texts, truth values, NaN and infinity are refused."""
+        """A number from Python as a float; texts, booleans, NaN and infinity are refused."""
         return finite_number(value, f"the label of {row!r}")
 
     def format(self, label: float, digits: int = 4) -> str:

@@ -130,7 +130,7 @@ class PassFail:
         return refuse_noise(self.name, row)
 
     def check(self, value: object, row: object) -> float:
-        """As `read`: truth values, words, and the numbers 0 and 1."""
+        """As `read`: booleans, words, and the numbers 0 and 1."""
         return self.read(value, repr(row))
 
     def format(self, label: float, digits: int = 4) -> str:

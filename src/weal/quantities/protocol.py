@@ -1,10 +1,10 @@
 """The quantity protocol: read, check, format and draw the labels of a measured quantity.
 
     name      by which events, states and commands refer to the quantity: yield
-    unit      of its labels: %; empty where there is none
+    unit      of its labels: %; empty if there is none
     kind      tag of the JSON form: number
-    column    the column that labels come from and are written to: yield [%]; None: it has no name
-    low, high least and greatest label that is plausible; None: no bound
+    column    the column that labels come from and are written to: yield [%]; None if it has no name
+    low, high least and greatest label that is plausible; None if no bound
     words     the words of the labels by their code; empty: labels are numbers
 
 A label is a float for every kind: a kind of words reads each word as a code and formats the code as
@@ -59,7 +59,7 @@ class Implausible:
     y: float
     low: float  # of the predicted interval, or of the other labels
     high: float
-    mean: float | None = None  # the prediction; None: there was none
+    mean: float | None = None  # the prediction, or None
 
     def __str__(self) -> str:
         return self.reason
@@ -74,7 +74,7 @@ class Quantity(Protocol):
 
     @property
     def unit(self) -> str:
-        """The unit of its labels; empty where there is none."""
+        """The unit of its labels; empty if there is none."""
 
     @property
     def kind(self) -> str:
@@ -115,7 +115,8 @@ class Quantity(Protocol):
         """The prediction of a label as text.
 
         Mean and sd are those of the number or the grade. Of pass/fail the mean is the probability
-        of a pass; of classes it is the code of the likeliest, and the sd the probability of others.
+        of a pass; of classes it is the code of the most probable, and the sd the probability of
+        others.
         """
 
     def axis_label(self, part: str = "") -> str:

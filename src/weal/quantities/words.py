@@ -1,7 +1,7 @@
 """Words as labels: what pass/fail, classes and grades share.
 
 A label of words is the code of its word: its position among the words of the quantity. Values come
-typed (text), from a table (text, numbers, truth values) or from Python (also numpy): each becomes
+typed (text), from a table (text, numbers, booleans) or from Python (also numpy): each becomes
 text first (`as_word`), and the text is looked up.
 
     as typed              exactly as one of the words, blanks around it aside
@@ -28,7 +28,7 @@ _LARGEST_NUMBER = 1e15  # as a word: beyond, its digits are not kept
 
 
 def as_word(value: object) -> str | None:
-    """A value as the word that a person would type; None for what is no word.
+    """A value as the word that a person would type; None for what is not a word.
 
     >>> [as_word(value) for value in (" Yes ", True, 3.0, 0.7, None, float("nan"), [1])]
     ['Yes', 'true', '3', '0.7', None, None, None]
@@ -44,7 +44,7 @@ def as_word(value: object) -> str | None:
 
 
 def as_float(value: object) -> float:
-    """A real number as a float; NaN for other values, truth values and overflow."""
+    """A real number as a float; NaN for other values, booleans and overflow."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
     try:
@@ -143,7 +143,7 @@ def read_level(given: object, row: str | None, quantity: _Levels, noun: str, tag
     new = f",{word}" if word and "," not in word else ",..."
     option = option_text(quantity.column, quantity.name, f"{tag}:{','.join(levels)}{new}")
     raise ValueError(
-        f"{label_field(row, quantity.column)} is {as_shown(given)}, which is no {noun} of "
+        f"{label_field(row, quantity.column)} is {as_shown(given)}, which is not a {noun} of "
         f"{shorten(quantity.name, 60)}; write {list_words(levels, 'or')}, or declare the {noun}: "
         f"{option}; in a campaign that has begun: `weal settings NAME --add-word "
         f"{quote(f'{shorten(quantity.name, 60)}={word or as_shown(given)}')}`"

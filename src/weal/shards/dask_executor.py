@@ -237,7 +237,7 @@ class _DaskPass(Generic[AnyTask, Result]):
         done: "distributed.as_completed",
         worker: str,
     ) -> tuple[str, list[Result]] | None:
-        """Worker and results; None where all workers with `work` were lost: it is sent again."""
+        """Worker and results; None if all workers with `work` were lost: it is sent again."""
         names = ", ".join(self.tasks[n].name for n in numbers[:3])
         try:
             found: tuple[str, list[Result]] = future.result()

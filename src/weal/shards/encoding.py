@@ -87,7 +87,7 @@ class PlanEncoder:
 
 
 def numbers(cells: "pa.Array") -> Array:  # (n,)
-    """An arrow array of numbers or truth values, NaN where missing."""
+    """An arrow array of numbers or booleans, NaN if missing."""
     arrow, _ = pyarrow()
     if arrow.types.is_boolean(cells.type):
         cells = cells.cast(arrow.uint8())
@@ -97,7 +97,7 @@ def numbers(cells: "pa.Array") -> Array:  # (n,)
 
 
 def holds_numbers(kind: "pa.DataType") -> bool:
-    """Whether an arrow type is one of numbers or truth values."""
+    """Whether an arrow type is one of numbers or booleans."""
     types = pyarrow()[0].types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 

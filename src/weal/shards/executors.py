@@ -342,6 +342,6 @@ def _is_address(text: str) -> bool:
 
 
 def check_host(address: str) -> None:
-    """OSError where the host of an address has no such name; Dask would try for many seconds."""
+    """OSError if the host of an address has no such name; Dask would try for many seconds."""
     if (found := _ADDRESS.fullmatch(address)) and not _LOCAL.fullmatch(address):
         socket.getaddrinfo(found["host"].strip("[]"), int(found["port"]), type=socket.SOCK_STREAM)

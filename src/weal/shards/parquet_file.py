@@ -10,7 +10,8 @@ A file written again with other numbers may have the same footer (without statis
 compression), and never has the same sums.
 
 A pool is a pattern, a folder, a path or a list of these; files come in the order of their paths. A
-path that is no file (a broken link, a named pipe, an empty folder named like a shard) is an error.
+path that is not a file (a broken link, a named pipe, an empty folder named like a shard) is an
+error.
 
 A CSV file is converted once, into a folder `NAME.csv.parquet` beside it. `weal.tables` reads its
 cells, a part of the file at a time, in two passes: the last record may decide the type of a column.
@@ -88,12 +89,12 @@ class ParquetFile:
             raise changed_error(self.path, f"{self.size:,} bytes then, {now[0]:,} now")
 
     def check_stamp(self) -> None:
-        """ChangedShard where a file that is not hashed yet was written since it was opened."""
+        """ChangedShard if a file that is not hashed yet was written since it was opened."""
         if self.sums is None and self.stamp is not None and stamp_of(self.path) != self.stamp:
             raise changed_error(self.path, "it was written again, before its rows were read")
 
     def check_unwritten(self) -> None:
-        """ChangedShard where the file was written since it was opened: for columns without sums."""
+        """ChangedShard if the file was written since it was opened: for columns without sums."""
         if self.stamp is not None and stamp_of(self.path) != self.stamp:
             raise changed_error(self.path, "it was written again")
 
@@ -121,7 +122,7 @@ def is_settled(file: ParquetFile) -> bool:
 
 
 def inspect_file(path: Path) -> tuple[ParquetFile, "pa.Schema"]:
-    """The file and its schema; UnreadableFile where it is not Parquet."""
+    """The file and its schema; UnreadableFile if it is not Parquet."""
     size, footer = _identity(path)
     stamp, found = stamp_of(path), metadata(path)
     groups = tuple(found.row_group(n).num_rows for n in range(found.num_row_groups))

@@ -118,7 +118,7 @@ def decide_limit(
 ) -> DecideTokens:  # fmt: skip
     """Limit a valid token to these permissions and campaigns, or end it after so many seconds.
 
-    None: as it is. ValueError where it would get more than it has.
+    None: as it is. ValueError if it would get more than it has.
     """
 
     def decide(tokens: Sequence[Token], now: datetime) -> Sequence[Token]:
@@ -137,7 +137,7 @@ def decide_limit(
 
 
 def _refuse_more(before: Token, after: Token) -> None:
-    """Raise ValueError where a token may more than before, on more campaigns, or for longer."""
+    """Raise ValueError if a token may more than before, on more campaigns, or for longer."""
     wider = after.may - before.may
     others = (after.campaigns or frozenset()) - (before.campaigns or after.campaigns or frozenset())
     longer = before.expires is not None and (

@@ -9,7 +9,7 @@
     csv_reader            the CSV reader: separator, header, records
     results_reader        labels in a results file, line by line
     frames                pandas, polars and pyarrow frames
-    candidate_rows        rows that are no candidates: units, totals, footnotes
+    candidate_rows        rows that are not candidates: units, totals, footnotes
     workbook_scan         limits of an Excel workbook
     merged_cells          values of merged cells
     plain_sheet           sheets that need the standard library only

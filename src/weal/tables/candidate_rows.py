@@ -1,4 +1,4 @@
-"""Rows of a sheet that are no candidates: units, repeated headers, totals, footnotes, signatures.
+"""Rows of a sheet that are not candidates: units, repeated headers, totals, footnotes, signatures.
 
     unit row     below the header: words without an id, above numbers
     header       a line that repeats the column names
@@ -40,7 +40,7 @@ class RawColumn(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LeftOutRows:
-    """Positions of the rows that are no candidates, by reason, and the units of a unit row."""
+    """Positions of the rows that are not candidates, by reason, and the units of a unit row."""
 
     units: Mapping[str, str] = field(default_factory=dict)
     unit_rows: tuple[int, ...] = ()
@@ -59,7 +59,7 @@ class LeftOutRows:
 def find_left_out(
     columns: Mapping[str, RawColumn], id_column: str | None, targets: Sequence[str] = ()
 ) -> LeftOutRows:
-    """The rows of raw columns that are no candidates.
+    """The rows of raw columns that are not candidates.
 
     >>> find_left_out({"id": ["A", "B", "* by hand"], "T": ["1", "2", ""]}, "id").no_inputs
     (2,)
@@ -116,7 +116,7 @@ def _count(n: int) -> str:
 
 
 def read_unit_row(columns: Mapping[str, RawColumn], id_column: str | None) -> dict[str, str]:
-    """The units in the first row by column; empty where it holds none.
+    """The units in the first row by column; empty if it holds none.
 
     >>> read_unit_row({"id": ["", "A", "B"], "T": ["°C", "20", "30"]}, "id")
     {'T': '°C'}

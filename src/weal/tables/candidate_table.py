@@ -3,7 +3,7 @@
     rows       units, repeated headers, totals and footnotes are left out (`candidate_rows`)
     repeats    an id that occurs again with the same inputs and another label is measured again; a
                line that says the same twice counts once; other inputs under one id are refused
-    columns    a plan (`plan`): results beside the target and ids are no inputs
+    columns    a plan (`plan`): results beside the target and ids are not inputs
     notes      on all of these, on twins among the columns, equal rows and similar levels
 
 The shell, the page, Python and the simulation read candidates here.
@@ -289,7 +289,7 @@ def similar_name(name: str, names: Sequence[str]) -> str | None:
 
 
 def refuse_similar_name(target: str, names: Sequence[str]) -> None:
-    """Raise TableError if the target is no column and one column has a similar name."""
+    """Raise TableError if the target is not a column and one column has a similar name."""
     if near := similar_name(target, names):
         raise TableError(
             f"the table has no column {target!r}, but one named {near!r}: did you mean that one?",

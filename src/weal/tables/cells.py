@@ -63,7 +63,7 @@ _MAX_CELL_SHOWN = 40
 
 
 def replace_missing_markers(cells: Iterable[str]) -> list[str | None]:
-    """The cells, with None in place of missing-value markers.
+    """The cells, with None instead of missing-value markers.
 
     >>> replace_missing_markers(["3", " NA ", "Na", ""])
     ['3', None, 'Na', None]
@@ -105,7 +105,7 @@ def _integer(cell: object) -> int | None:
 
 
 def read_numbers(cells: Sequence[str | None], decimal_comma: bool = False) -> Numbers | None:
-    """All cells as numbers (ints where all are whole), None where missing; None if one is text.
+    """All cells as numbers (ints where all are whole), None if missing; None if one is text.
 
     >>> read_numbers(["1", None, "2"]), read_numbers(["1", "2.5"]), read_numbers(["1", "low"])
     ([1, None, 2], [1.0, 2.5], None)
@@ -255,7 +255,7 @@ _MONTHS = (
 
 
 def find_date_form(texts: Iterable[str]) -> str | None:
-    """The form in which all texts are dates; AMBIGUOUS where two forms fit, None where none does.
+    """The form in which all texts are dates; AMBIGUOUS where two forms fit, None if none does.
 
     >>> [find_date_form(t) for t in (["1/3/2024", "13/3/2024"], ["1/3/2024"], ["1/3"])]
     ['day-first', 'ambiguous', None]

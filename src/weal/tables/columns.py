@@ -1,7 +1,7 @@
 """Kinds of columns, detected from all cells; cells as numbers; ids and labels of the rows.
 
     number      every cell that is not missing is a number
-    flag        truth values, or both words of a pair: yes no, true false, y n, t f, on off
+    flag        booleans, or both words of a pair: yes no, true false, y n, t f, on off
     date        times, or text that is dates in one form (`cells`)
     category    text of levels that repeat: at most 500, and at most half as many as rows
     dropped     useless, with the reason: empty; constant; row counter (whole numbers 0, 1, 2, ...
@@ -75,27 +75,27 @@ def level(cell: object) -> str:
 
 
 def as_numbers(cells: Cells) -> tuple[Matrix, list[int]]:
-    """Numbers (N,), NaN where missing, and the rows with other cells."""
+    """Numbers (N,), NaN if missing, and the rows with other cells."""
     if isinstance(cells, np.ndarray):
         return cells.astype(np.float64), []
     return _each(cells, _number)
 
 
 def as_flags(cells: Cells) -> tuple[Matrix, list[int]]:
-    """0 and 1 (N,), NaN where missing, and the rows with other cells."""
+    """0 and 1 (N,), NaN if missing, and the rows with other cells."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "b":
         return cells.astype(np.float64), []
     return _each(_as_list(cells), lambda cell: FLAG_WORDS.get(level(cell).lower()))
 
 
 def as_places(cells: Cells, levels: Sequence[str]) -> tuple[Matrix, list[int]]:
-    """Places among the levels (N,), NaN where missing, and the rows with other cells."""
+    """Places among the levels (N,), NaN if missing, and the rows with other cells."""
     places = {one: float(n) for n, one in enumerate(levels)}
     return _each(_as_list(cells), lambda cell: places.get(level(cell)))
 
 
 def as_days(cells: Cells, form: str | None, origin: datetime) -> tuple[Matrix, list[int]]:
-    """Days since the origin (N,), NaN where missing, and the rows with other cells."""
+    """Days since the origin (N,), NaN if missing, and the rows with other cells."""
     seen: dict[Cell, float | None] = {}
 
     def days(cell: Cell) -> float | None:
@@ -206,7 +206,7 @@ def row_ids(table: Table, id_column: str | None) -> list[str]:
 
 
 def has_words(table: Table, target: str) -> bool:
-    """Whether all labels of a column are words, or truth values: none is a number."""
+    """Whether all labels of a column are words, or booleans: none is a number."""
     check_columns(table, [target])
     cells = {cell for cell in table.cells(target) if cell is not None}
     return (
@@ -221,7 +221,7 @@ def _is_word(cell: Cell) -> bool:
 
 
 def row_labels(table: Table, target: str, ids: Sequence[str]) -> Matrix:
-    """Labels (N,), NaN for rows without one; ValueError where a cell is not a finite number."""
+    """Labels (N,), NaN for rows without one; ValueError if a cell is not a finite number."""
     check_columns(table, [target])
     if target in table.refusals:
         raise table.refusals[target]

@@ -1,6 +1,6 @@
 """Columns of a table as conditions see them: numbers, or words.
 
-    Numbers   (N,)  NaN where a cell is missing
+    Numbers   (N,)  NaN if a cell is missing
     Words     (N,)  the number of a cell's word among all words of the column, -1 where missing
 
 `rows_where` gives the rows of a table that satisfy a condition (`weal.conditions`); `levels_of` the
@@ -72,7 +72,7 @@ def column_of(parts: Iterable[Table], name: str, plan: PlanColumn | None = None)
 
 
 def _planned(plan: PlanColumn, table: Table) -> NDArray[np.float64]:
-    """Numbers (N,) as the plan reads them, NaN where a cell is missing."""
+    """Numbers (N,) as the plan reads them, NaN if a cell is missing."""
     if plan.name not in table.columns:
         return np.full(len(table), np.nan)
     x = encode_column(plan, table, [str(n) for n in range(len(table))])[:, 0] * plan.scale

@@ -65,9 +65,9 @@ class CsvFile:
                 yield line, row
 
     def records(self, footnotes: bool = False) -> Iterator[Row]:
-        """Every record below the header; ValueError where one has another length.
+        """Every record below the header; ValueError if one has another length.
 
-        Blank cells beyond the header are passed over. With `footnotes`, a line with its first cell
+        Blank cells beyond the header are skipped. With `footnotes`, a line with its first cell
         alone is a record too.
         """
         width = len(self.names)
@@ -104,7 +104,7 @@ def open_csv(
     `header` is the line of the header where the user gave it; the header has the columns `named`,
     if one line does. With `is_header`, title lines are recognised by known column names; without
     it, column names must be present and unique.
-    TooLarge where the file has more than `max_lines` lines, or a line beyond the limits.
+    TooLarge if the file has more than `max_lines` lines, or a line beyond the limits.
     """
     where = str(source) if where is None else where
     with _open_bytes(source, where) as file:
@@ -165,7 +165,7 @@ def find_header(
     rows: Sequence[tuple[int, Sequence[Cell]]], where: str, given: int | None = None,
     is_header: IsHeader | None = None, ragged: bool = False, named: Sequence[str] = (),
 ) -> int:  # fmt: skip
-    """The index of the row that names the columns; ValueError where there is none.
+    """The index of the row that names the columns; ValueError if there is none.
 
     It is the row on the line `given`; or the first row with known names (`is_header`, `named`); or
     the first row of words without a gap that is as long as the rows below it, where the rows above
@@ -230,7 +230,7 @@ def header_note(where: str, line: int) -> str:
 
 
 def check_names(names: Sequence[str], where: str) -> tuple[str, ...]:
-    """The column names; ValueError where one is empty or occurs twice."""
+    """The column names; ValueError if one is empty or occurs twice."""
     unnamed = [n for n, name in enumerate(names, start=1) if not name.strip()]
     if unnamed:
         raise ValueError(

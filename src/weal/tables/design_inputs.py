@@ -200,7 +200,7 @@ def check_keys(given: Mapping[str, object], keys: Collection[str], what: str) ->
 
 
 def plain(value: object) -> object:
-    """A Python value in place of one of numpy."""
+    """A Python value instead of one of numpy."""
     return value.item() if isinstance(value, np.generic) else value
 
 

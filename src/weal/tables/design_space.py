@@ -40,7 +40,7 @@ MAX_NEIGHBOUR_ROUNDS = 200  # rounds of rows that constraints may refuse
 
 
 def satisfies(constraint: Callable[[R], bool], row: R) -> bool:
-    """Whether a row satisfies the constraint; ValueError where it raises or returns no bool.
+    """Whether a row satisfies the constraint; ValueError if it raises or returns no bool.
 
     >>> satisfies(lambda row: row["temp"] < 100, {"temp": 20.0})
     True
@@ -82,7 +82,7 @@ class DesignSpace:
         return moving + sum(len(one.parts) - 1 for one in self.mixtures)
 
     def rows(self, n: int, seed: int, constraint: RowConstraint | None = None) -> list[DesignRow]:
-        """n rows that satisfy all constraints; ValueError where next to none does."""
+        """n rows that satisfy all constraints; ValueError if next to none does."""
         check_count(n, seed)
         refuse_too_few(self, n)
         found, tried = list[DesignRow](), 0
@@ -301,7 +301,7 @@ def _observed(condition: Condition, columns: Mapping[str, Sequence[object]]) -> 
 
 
 def refuse_too_few(space: DesignSpace, n: int) -> None:
-    """Raise ValueError where the box has fewer than n rows, or a value would never occur."""
+    """Raise ValueError if the box has fewer than n rows, or a value would never occur."""
     most = max(space.inputs, key=lambda one: 0 if one.is_number else len(one.values))
     if not most.is_number and len(most.values) > n:
         raise ValueError(

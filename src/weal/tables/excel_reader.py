@@ -1,6 +1,6 @@
 """The Excel reader: one sheet of a workbook, as a grid of cells or as columns.
 
-`plain_sheet` reads sheets of numbers, text and truth values, `openpyxl_sheet` all others. Of
+`plain_sheet` reads sheets of numbers, text and booleans, `openpyxl_sheet` all others. Of
 several sheets, the named one is read; else the first that has the columns which the user named;
 else the first that looks like a table. Merged cells count for all of their range (`merged_cells`).
 As columns, the sheet has its header found below title lines (`csv_reader.find_header`); blank rows

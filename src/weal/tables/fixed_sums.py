@@ -127,7 +127,7 @@ def _echelon(rows: Matrix) -> Matrix:
 
 
 def _fixed_total(parts: Matrix, sd: Matrix) -> float | None:
-    """The sum of the columns of parts (N, p), if it is fixed; None: it is not."""
+    """The sum of the columns of parts (N, p), if it is fixed; None if it is not."""
     if np.isin(parts, (0.0, 1.0)).all():
         return None  # levels of a category, one column each
     sums = parts.sum(axis=1)

@@ -1,6 +1,6 @@
 """Frames of pandas, polars and pyarrow, through narwhals: columns of cells, a matrix, and ids.
 
-    frame_columns   columns by name: arrays of numbers or truth values without a gap, otherwise
+    frame_columns   columns by name: arrays of numbers or booleans without a gap, otherwise
                     lists of Python values with None for missing ones. Times with a zone become UTC
                     without a zone. A named pandas index is a column. Columns of lists, structs,
                     bytes, durations and times of day are dropped, with a note
@@ -108,7 +108,7 @@ def _is_unsupported(series: "Series") -> bool:
 
 
 def _values(series: "Series") -> RawCells:
-    """An array for numbers or truth values without a gap, otherwise a list of cells."""
+    """An array for numbers or booleans without a gap, otherwise a list of cells."""
     kind = series.dtype
     whole = kind.is_integer() or type(kind).__name__ == "Boolean"
     if kind.is_float() or (whole and not series.null_count()):

@@ -2,7 +2,7 @@
 
     array               its numbers
     frame of numbers    the same: every column but ids, target and costs, all cells finite numbers
-                        or truth values
+                        or booleans
     any other frame     text, categories, dates and gaps: encoded by a plan (`plan`), which is made
                         from the first table and used for all later ones
 
@@ -49,7 +49,7 @@ class Inputs:
     columns: tuple[str, ...] | None  # input columns of the frame; None for an array
     X: Matrix  # (N, d)
     ids: list[Hashable]
-    plan: TablePlan | None = None  # None: the numbers are the inputs
+    plan: TablePlan | None = None  # None if the numbers are the inputs
 
 
 def read_inputs(
@@ -189,7 +189,7 @@ def frame_table(
 
 
 def _numbers(frame: "Frame", names: list[str]) -> Matrix | None:
-    """The columns as numbers; None where one holds other cells or a gap."""
+    """The columns as numbers; None if one holds other cells or a gap."""
     import narwhals as nw
 
     kinds = [frame.schema[name] for name in names]

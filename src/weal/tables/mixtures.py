@@ -187,7 +187,7 @@ def _at_most(given: object, p: int) -> int:
 
 
 def _common_step(own: Sequence[DesignInput], low: Matrix, total: float) -> float | None:
-    """The step of all parts; None: they have none."""
+    """The step of all parts; None if they have none."""
     steps = {one.step for one in own}
     if steps == {None}:
         return None
@@ -209,7 +209,7 @@ def _common_step(own: Sequence[DesignInput], low: Matrix, total: float) -> float
 def _check_reachable(
     parts: Sequence[str], total: float, at_most: int, low: Matrix, high: Matrix
 ) -> None:
-    """Raise ValueError where no row of the mixture has the sum."""
+    """Raise ValueError if no row of the mixture has the sum."""
     slack = SUM_ROUNDING * total
     needed = low > 0.0
     if needed.sum() > at_most:

@@ -1,6 +1,6 @@
 """A table as Parquet bytes, and back, cell by cell: the format of candidates in a store.
 
-Text, whole numbers, floats, truth values and times keep their type; missing cells are null. Text
+Text, whole numbers, floats, booleans and times keep their type; missing cells are null. Text
 stays text, also where it looks like a number or a missing-value marker: the ids "007" and "NA" come
 back unchanged. Needs pyarrow.
 
@@ -78,7 +78,7 @@ def _cells(pa: ModuleType, column: "pyarrow.ChunkedArray") -> Cells:
 def _numbers(
     chunk: "pyarrow.Array", dtype: type[np.float64] | type[np.int64]
 ) -> NDArray[np.generic]:
-    """The numbers in a chunk of a column, NaN where missing."""
+    """The numbers in a chunk of a column, NaN if missing."""
     gaps, values = chunk.buffers()
     numbers = np.frombuffer(values, dtype)[chunk.offset : chunk.offset + len(chunk)]
     if not chunk.null_count:

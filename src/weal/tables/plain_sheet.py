@@ -1,4 +1,4 @@
-"""Sheets of numbers, text and truth values, read with the standard library.
+"""Sheets of numbers, text and booleans, read with the standard library.
 
 This takes less time than importing openpyxl does and works without it. Every other sheet (dates,
 formulas, formatted text, large or damaged workbooks) needs `openpyxl_sheet`; both give the same
@@ -80,7 +80,7 @@ def _plain_rows(
 
 
 def _parse(bundle: ZipFile, name: str) -> Element:
-    """A part of the workbook; ValueError where it is large or has entities."""
+    """A part of the workbook; ValueError if it is large or has entities."""
     with bundle.open(name) as part:  # the archive may understate the size of a part
         text = part.read(MAX_PLAIN_SHEET_BYTES + 1)
     if len(text) > MAX_PLAIN_SHEET_BYTES or text.count(b"<") > MAX_PLAIN_SHEET_TAGS:
@@ -91,7 +91,7 @@ def _parse(bundle: ZipFile, name: str) -> Element:
 
 
 def _text(parent: Element) -> str:
-    """The text of a string element; ValueError where it is formatted or escaped."""
+    """The text of a string element; ValueError if it is formatted or escaped."""
     [only] = parent
     text = only.text or ""
     if only.tag != f"{_MAIN}t" or "_x" in text:

@@ -67,7 +67,7 @@ class PlanBody(TypedDict):
 class TablePlan:
     """The encoding of each column; plain JSON."""
 
-    id_column: str  # empty: the rows have no ids
+    id_column: str  # empty if the rows have no ids
     target: str | None
     columns: tuple[PlanColumn, ...]
 
@@ -80,7 +80,7 @@ class TablePlan:
     def widths(self) -> tuple[int, ...]:
         """Number of columns of each input of a model: the levels of a category are one input.
 
-        Empty where there is no category of two or more levels, a gap counted as one.
+        Empty if there is no category of two or more levels, a gap counted as one.
         """
         each = [
             (len(column.inputs),) if column.kind == "category" else (1,) * len(column.inputs)
@@ -236,7 +236,7 @@ def _ways_in(plan: TablePlan) -> list[Remedy]:
 
 
 def way_in(column: PlanColumn) -> Remedy | None:
-    """The option that makes an input of a dropped column; None: there is none."""
+    """The option that makes an input of a dropped column, or None."""
     effect = f"makes an input of {column.name}"
     if column.why == "result":
         return Remedy("also-input", column.name, effect)

@@ -271,7 +271,7 @@ def _origin(table: Table, name: str, form: str | None, ids: Sequence[str]) -> da
 
 
 def _read(column: PlanColumn, table: Table, ids: Sequence[str]) -> Matrix:  # (N,)
-    """The column as numbers, NaN where missing; ValueError names the rows with other cells."""
+    """The column as numbers, NaN if missing; ValueError names the rows with other cells."""
     cells, name = table.columns[column.name], column.name
     origin = datetime.fromisoformat(column.origin) if column.origin else datetime.min
     readers: dict[str, tuple[Callable[[], tuple[Matrix, list[int]]], str]] = {

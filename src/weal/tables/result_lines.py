@@ -36,14 +36,14 @@ class Result(NamedTuple):
     noise: float | None
     note: str | None
     line: int
-    failure: str | None = None  # the word in place of a value
+    failure: str | None = None  # the word instead of a value
     error: str | None = None  # why the line cannot be saved
     inputs: Mapping[str, str] = {}
     quantity: str | None = None  # its name; None: the only one
 
     @property
     def is_bound(self) -> bool:
-        """Whether the line has a bound in place of a value."""
+        """Whether the line has a bound instead of a value."""
         return (self.failure or "").startswith(("<", ">", "\u2264", "\u2265"))
 
     @property
@@ -58,7 +58,7 @@ def read_line(
 ) -> Result:  # fmt: skip
     """The result on a line; `read` has the numbers of its columns, by spelling.
 
-    `words` are those of the labels, where they are no numbers.
+    `words` are those of the labels, where they are not numbers.
     """
     name, note = row["id"], row.get("note", "").strip() or None
     typed, sd = row["value"].strip(), row.get("noise", "").strip()
@@ -119,7 +119,7 @@ def _read_number(typed: str, field: str, read: Mapping[str, float]) -> float:
 
 
 def bound_note(typed: str, note: str | None = None) -> str | None:
-    """The note of a row with a bound in place of a value; None for any other text.
+    """The note of a row with a bound instead of a value; None for any other text.
 
     >>> bound_note("<0.1", "by HPLC"), bound_note("0.1")
     ('<0.1: a bound, not learned from; by HPLC', None)

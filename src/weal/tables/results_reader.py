@@ -79,7 +79,7 @@ class ResultColumns:
     own: tuple[str, ...] = ()  # further columns of the candidates
     value: str | None = None  # the value column, where the user named it
     unit: str = ""  # of the labels
-    words: tuple[str, ...] = ()  # of the labels, where they are no numbers
+    words: tuple[str, ...] = ()  # of the labels, where they are not numbers
     noises: tuple[str, ...] = _NOISE_COLUMNS
     ignored: tuple[str, ...] = ()  # columns beside these, such as those of other targets
     only: tuple[str, frozenset[str]] | None = None  # column and cells of the lines that are read
@@ -114,7 +114,7 @@ def read_results(
 ) -> Results:  # fmt: skip
     """The lines of a results file, of its bytes (`name` has the suffix), or of a frame.
 
-    ValueError where the file cannot be read or lacks a column.
+    ValueError if the file cannot be read or lacks a column.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"sample": ["A-1", "A-2"], "value": ["312.5", ""]})
@@ -126,7 +126,7 @@ def read_results(
 
 
 def results_of_grid(grid: CellGrid, form: ResultColumns, header: int | None = None) -> Results:
-    """The lines of a grid of cells; ValueError where it lacks a column."""
+    """The lines of a grid of cells; ValueError if it lacks a column."""
     at = find_header(grid.rows, grid.where, header, form.is_header)
     line, first = grid.rows[at]
     names, records = _table(grid, first, grid.rows[at + 1 :])
@@ -163,7 +163,7 @@ def results_of_grid(grid: CellGrid, form: ResultColumns, header: int | None = No
 
 
 def _conversion_note(title: str, unit: str, wanted: str) -> str:
-    """The note on labels in another unit; ValueError where they cannot be converted."""
+    """The note on labels in another unit; ValueError if they cannot be converted."""
     if not are_convertible(unit, wanted):
         raise ValueError(
             f"{title}: the row of units says {unit!r}, and labels are in {wanted!r}; correct the "

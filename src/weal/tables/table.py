@@ -61,7 +61,7 @@ class Table:
         return self.n
 
     def cells(self, name: str) -> list[Cell]:
-        """The cells of a column as Python values, None where missing."""
+        """The cells of a column as Python values, None if missing."""
         column = self.columns[name]
         if isinstance(column, list):
             return list(column)
@@ -88,10 +88,10 @@ def read_table(
     missing: Missing | None = None, sheet: str | None = None, header: int | None = None,
     leave_out: bool = False,
 ) -> Table:  # fmt: skip
-    """The table in a file or a frame; ValueError where it cannot be read.
+    """The table in a file or a frame; ValueError if it cannot be read.
 
     The options say how columns are read; `missing`, `sheet` and `header` are options too. Columns
-    in `text`, and that of the ids, stay text. With `leave_out`, rows that are no candidates are
+    in `text`, and that of the ids, stay text. With `leave_out`, rows that are not candidates are
     left out, with notes.
 
     >>> import pandas as pd

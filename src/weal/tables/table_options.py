@@ -22,7 +22,7 @@ from weal.tables.units import canonical_unit, header_unit
 
 Missing = Mapping[str, Collection[str]]  # texts that mean missing, by column
 Same = Mapping[str, Mapping[str, str]]  # the level of each other spelling, by column
-Range = tuple[float | None, float | None]  # None: no bound
+Range = tuple[float | None, float | None]  # None if no bound
 _RANGE = re.compile(r"\s*([-+.\deE]*?)\s*\.\.\s*([-+.\deE]*)\s*")
 _MARKS = {"comma": ",", "point": ".", ",": ",", ".": "."}
 _EXAMPLES = {

@@ -33,7 +33,7 @@ class TablePreview:
 
     sheets: tuple[str, ...] = ()
     sheet: str = ""
-    header: int | None = None  # None: no line can be the header
+    header: int | None = None  # None if no line can be the header
     lines: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     def to_json(self) -> dict[str, object]:
@@ -69,7 +69,7 @@ def _has_cells(names: Sequence[str]) -> bool:
 
 
 def _header(rows: Sequence[Line], given: int | None, named: Sequence[str]) -> int | None:
-    """The line of the column names; None where there is no such line."""
+    """The line of the column names; None if there is no such line."""
     try:
         return rows[find_header(rows, "", given, ragged=True, named=named)][0]
     except ValueError:

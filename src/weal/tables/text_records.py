@@ -147,7 +147,7 @@ class _LineCounter:
             raise too_many_rows(self.where, self.max_lines)
 
     def _extend_line(self, block: bytes) -> None:
-        """Add a block to the current line; TooLarge where the line is too long."""
+        """Add a block to the current line; TooLarge if the line is too long."""
         separators = max(block.count(one) for one in SEPARATORS.encode())
         self.length += len(block)
         self.separators += separators

@@ -1,7 +1,7 @@
 """One column of raw cells as a column of one type, with its unit and notes.
 
-Text becomes numbers where `number_columns` says so; ids stay text, and only their blank cells are
-missing. A column of several types is text. Numbers and truth values without a gap, and all floats
+Text becomes numbers where `number_columns` says so; ids stay text, and only their blank cells
+are missing. A column of several types is text. Numbers and booleans without a gap, and all floats
 (NaN: missing), are read-only arrays; other columns are lists with None for missing cells.
 """
 
@@ -57,7 +57,7 @@ class TypedColumn:
 class ColumnForm:
     """How a column is read."""
 
-    numbers: NumberForm | None = None  # None: the column has another type
+    numbers: NumberForm | None = None  # None if the column has another type
     missing: frozenset[str] = frozenset()  # further texts that mean missing
     is_target: bool = False  # odd cells are refused
 
@@ -147,7 +147,7 @@ def _type_percentages(
 
 
 def _failures(cells: Sequence[str | None]) -> dict[int, str]:
-    """Rows with a word for a failure, or with a bound, in place of a label; and their notes.
+    """Rows with a word for a failure, or with a bound, instead of a label; and their notes.
 
     Beside other words than numbers, such as ok, they are labels themselves.
     """
@@ -162,7 +162,7 @@ def _failures(cells: Sequence[str | None]) -> dict[int, str]:
 
 
 def _failure_notes(name: str, failures: dict[int, str], ids: Sequence[Cell] | None) -> list[str]:
-    """Notes on rows with a bound, and on rows whose run failed, in place of a label."""
+    """Notes on rows with a bound, and on rows whose run failed, instead of a label."""
     notes = []
     for is_bound in (True, False):
         odd = [OddCell(n, t, "") for n, t in failures.items() if bool(bound_note(t)) == is_bound]
@@ -200,7 +200,7 @@ def _unit(form: ColumnForm) -> str:
 
 
 def as_text(cells: NDArray[np.generic] | Sequence[Cell]) -> list[Cell]:
-    """Cells as text, unchanged; None where blank."""
+    """Cells as text, unchanged; None if blank."""
     plain = plain_cells(cells.tolist() if isinstance(cells, np.ndarray) else cells)
     texts = [c if c is None or type(c) is str else cell_text(c) for c in plain]
     return [text if text and not text.isspace() else None for text in texts]
@@ -300,7 +300,7 @@ def _float(value: int | float) -> float:
 
 
 def pack_array(array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """Numbers or truth values as a read-only column."""
+    """Numbers or booleans as a read-only column."""
     kind = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}[array.dtype.kind]
     if array.dtype == np.uint64 and int(array.astype(np.uint64).max(initial=0)) >= _MAX_INT64:
         kind = np.float64

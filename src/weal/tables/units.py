@@ -113,7 +113,7 @@ def convert(value: float, unit: str, to: str) -> float:
 
 
 def header_unit(name: str) -> str:
-    """The unit that a column name ends with; empty where it has none.
+    """The unit that a column name ends with; empty if it has none.
 
     >>> header_unit("T [°C]"), header_unit("time / min"), header_unit("flow (total)")
     ('°C', 'min', '')

@@ -78,7 +78,7 @@ class _PartScan:
         return self.plain and self.tags <= HARMLESS_TAGS and self.bytes <= HARMLESS_BYTES
 
     def add_block(self, block: bytes) -> None:
-        """Scan the next block; TooLarge where a text is too long."""
+        """Scan the next block; TooLarge if a text is too long."""
         if self.first:
             self.first, self.plain = False, _is_utf8(block)
         self.bytes += len(block)

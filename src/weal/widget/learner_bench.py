@@ -266,7 +266,9 @@ def _reason(state: State, why: str, shares: dict[str, float]) -> str:
 def _prediction_texts(
     state: State, beliefs: PosteriorCache, quantity: Quantity, X: np.ndarray
 ) -> list[str]:
-    """The predictions of a quantity for rows X (n, d), in words; empty: there is no model yet."""
+    """The predictions of a quantity for rows X (n, d), in words; empty if there is no model
+    yet.
+    """
     if not all(state.view(part.name).has_model for part in quantity.parts()):
         return [""] * len(X)
     found = predict_inputs(state, beliefs, quantity, X, INTERVAL_LEVEL)

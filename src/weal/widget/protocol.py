@@ -36,7 +36,7 @@ class BenchRow:
 
     id: Hashable
     cells: tuple[tuple[str, str], ...]  # inputs, by column
-    predicted: tuple[str, ...]  # of each field, in words; empty: not known yet
+    predicted: tuple[str, ...]  # of each field, in words; empty if not known yet
     why: str = ""
     saved: tuple[str, ...] = ()  # labels that it has of each field; empty: none
     repeat: bool = False
@@ -108,7 +108,7 @@ class Answer:
 class Bench(Protocol):
     """A learner or a campaign, as the widget sees it.
 
-    Methods that change something raise ValueError, RuntimeError or WealError where they refuse.
+    Methods that change something raise ValueError, RuntimeError or WealError if they refuse.
     """
 
     def version(self) -> object:

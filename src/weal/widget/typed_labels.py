@@ -31,12 +31,12 @@ def read_typed(
     quantities : list of Quantity
         What is measured.
     typed : TypedLabel
-        Fields that are empty are passed over: they are told later.
+        Fields that are empty are skipped: they are told later.
 
     Returns
     -------
     pair of dict and Answer
-        Labels as numbers, or codes of words; the answer is None where all could be read.
+        Labels as numbers, or codes of words; the answer is None if all could be read.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def read_typed(
 
 
 def question_text(doubts: Sequence[tuple[str, object]], several: bool) -> str:
-    """The question on implausible labels, by quantity; empty where there are none."""
+    """The question on implausible labels, by quantity; empty if there are none."""
     said = [f"{name}: {doubt}." if several else f"{doubt}." for name, doubt in doubts]
     return " ".join([*said, "A typo, or another unit?"]) if said else ""
 
@@ -110,7 +110,7 @@ def finite_curve(points: Iterable[tuple[int, float | None]]) -> tuple[tuple[int,
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
-    """How often each word was told, in words; empty where none was.
+    """How often each word was told, in words; empty if none was.
 
     >>> counts_text({"no": 3, "yes": 5})
     'Labels so far: 3 no, 5 yes'

@@ -48,7 +48,7 @@ class DisplayedBench:
         self.bench, self.messages = bench, BenchMessages(bench)
         self._show, self._send = show, send
         self._run = _cell_thread()
-        self._id = uuid4().hex  # what was typed belongs to it, also where a display is drawn anew
+        self._id = uuid4().hex  # what was typed belongs to it, also where a display is drawn again
         self._revision = self._reported = 0
         self._version: object = None
 

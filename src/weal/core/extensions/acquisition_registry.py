@@ -69,7 +69,7 @@ _CALL = re.compile(rf"({_NAME.pattern})\s*\(([^()]*)\)")
 
 
 def register_acquisition(name: str, score: Acquisition | Factory) -> None:
-    """Give an acquisition function, or a factory of them, a name; ValueError where it is taken.
+    """Give an acquisition function, or a factory of them, a name; ValueError if it is taken.
 
     A factory has the attribute `makes_acquisition`, and is called with the numbers that stand in
     brackets behind the name, as in "ucb(2)".

@@ -3,7 +3,7 @@
 With p_ik the probability of class k for label i, and c_i the class that was seen,
 
     log loss      -1/t sum_i log p_i,c_i
-    accuracy      share of labels whose class is the likeliest
+    accuracy      share of labels whose class is the most probable
     baseline      the log loss of the shares of the classes among the other labels, each class
                   counted once more: (n_c - 1 + 1) / (t - 1 + K). What a model without inputs has
     calibration   in bins of the probability of a class: its mean, the share of labels that are of

@@ -3,7 +3,7 @@
 Under H0 the labels y (t,) are one function plus noise; under H1 a set S of them has another origin.
 Both have the evidence of the same experts: kernels at several lengthscales, each with the noise
 ratios RATIOS, all equally likely, magnitude integrated out (`integrated_evidence`), on labels as
-they are and warped (`label_warp`), since a skewed function is no error. With C = K + lam the
+they are and warped (`label_warp`), since a skewed function is not an error. With C = K + lam the
 covariance of the labels under an expert, R the other labels, log Z the log of the mean evidence:
 
     group    S is of another function, or shifted. C has 0 between S and R, or 1 more within S:
@@ -172,7 +172,7 @@ def run_gain(labels: Evidence, run: Mask, bound: int = 0) -> float:
 
 
 def wrong_labels(labels: Evidence, free: Mask) -> tuple[Mask, float]:
-    """The likeliest set of wrong labels among the `free` ones (t,), and its gain in nats."""
+    """The most probable set of wrong labels among the `free` ones (t,), and its gain in nats."""
     n, y, log_z = int(free.sum()), labels.Y[:, 0], labels.log_z()
     best, gain = np.zeros(len(y), dtype=np.bool_), -np.inf
     for wrong in _wrong_sets(labels, free):

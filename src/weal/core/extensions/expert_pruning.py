@@ -50,7 +50,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 Members = NDArray[np.intp]
 # Of some experts (H,): means, variances and, where ivr is looked at, reductions (H, N) on some of
-# the candidates, in scaled units; None where it is not.
+# the candidates, in scaled units; None if it is not.
 Believed = Callable[[Members], tuple[Array, Array, Array | None]]
 
 

@@ -91,7 +91,7 @@ def log_evidence_grid(
 
 
 def whiten(C: Array, Y: Array) -> tuple[Array, float]:
-    """L^-1 Y and log |C| for a covariance C = L L'; LinAlgError where it is not positive."""
+    """L^-1 Y and log |C| for a covariance C = L L'; LinAlgError if it is not positive."""
     L, failed = lapack.dpotrf(C.T, lower=1, clean=0)  # symmetric: its transpose needs no copy
     if failed:
         raise np.linalg.LinAlgError("a covariance is not positive definite")

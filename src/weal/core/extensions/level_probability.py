@@ -83,7 +83,7 @@ def best_level(belief: Belief, k: float, shares: Array | None = None) -> Level:
     """The level that k rows are expected to exceed; -inf where there are k rows or fewer.
 
     Rows that are not `present` have a probability, and do not count. `shares` (N,) are the
-    probabilities with which rows count; None: all do.
+    probabilities with which rows count; None if all do.
     """
     N, present = belief.mu.shape[1], belief.present
     counts = np.ones(N) if shares is None else shares

@@ -27,7 +27,7 @@ selection uses a sample of the labels. Then the best expert of each selected fam
 other family of the grid, is fitted again to more labels, and experts are compared by log prior plus
 log evidence, with Laplace's penalty log Z - log evidence as the log prior of a fitted one. Few
 labels may be interpolated by a function that varies too fast, and a fit from there stays there: a
-fit starts from the likeliest of several longer lengthscales and larger noises.
+fit starts from the most probable of several longer lengthscales and larger noises.
 """
 
 from collections.abc import Sequence
@@ -157,7 +157,7 @@ def select_models(
 def _add_class(
     parts: list[CandidateModels], shares: list[float], found: CandidateModels | None, share: float
 ) -> None:
-    """Add a class with a prior share; None where it has no candidate worth the time."""
+    """Add a class with a prior share; None if it has no candidate worth the time."""
     if found is not None:
         parts.append(found)
         shares[:] = [*((1.0 - share) * other for other in shares), share]
@@ -247,9 +247,9 @@ def _peaks(
 def _trend_models(
     peaks: Sequence[EvidencePeak], X: Array, y: Array, noise_var: Array
 ) -> CandidateModels | None:
-    """The class with a linear trend, fitted from the likeliest peak without one.
+    """The class with a linear trend, fitted from the most probable peak without one.
 
-    None where a trend at that peak makes the labels less likely by MAX_TREND_LOSS_NATS: a smooth
+    None if a trend at that peak makes the labels less likely by MAX_TREND_LOSS_NATS: a smooth
     function without noise, say, of which deviations of a Matern kernel know less.
     """
     best = max(peaks, key=lambda peak: peak.log_z)
@@ -317,7 +317,9 @@ def refit_selection(
 def _likeliest(
     kernel: Kernel, noise: float, X: Array, y: Array, noise_var: Array
 ) -> tuple[Kernel, float]:
-    """The likeliest start of a fit: a selected kernel or a longer one, with its noise or more."""
+    """The most probable start of a fit: a selected kernel or a longer one, with its noise or
+    more.
+    """
     ell = np.asarray(kernel.length_scale)
     longer = [
         replace(kernel, length_scale=np.where(ell < IRRELEVANT, factor * ell, ell).tolist())

@@ -1,8 +1,8 @@
 """Experts with even and with varying noise in one mixture (`varying_noise` tells the steps).
 
 Labels that were set aside as wrong take part in the test: a noisy region looks like a crowd of
-wrong labels to experts with even noise. Where varying noise makes such a label likelier right than
-wrong, it is included again, in the labels that both hypotheses are compared by.
+wrong labels to experts with even noise. Where varying noise makes such a label more likely right
+than wrong, it is included again, in the labels that both hypotheses are compared by.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,7 +84,7 @@ def weigh_noise(
     even: ModelSelection, labels: Labels, included: Mask, log_wrong: Array,
     select_again: SelectAgain, temper: float = 1.0, most: int = MAX_EXPERTS,
 ) -> NoiseHypotheses | None:  # fmt: skip
-    """The mixture of both hypotheses; None where noise is even.
+    """The mixture of both hypotheses; None if noise is even.
 
     `labels` (n) are tested; `included` (n,) masks those that selected the experts, `log_wrong` (n,)
     is the log density of wrong labels times their odds.

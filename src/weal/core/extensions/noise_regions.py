@@ -24,7 +24,7 @@ from scipy.special import gammaln
 from weal.core.arrays import Array, logsumexp
 
 MAX_THRESHOLDS = 21  # of an input
-MAX_SIDE_INPUTS = 6  # inputs of boxes with two sides: those whose single sides are likeliest
+MAX_SIDE_INPUTS = 6  # inputs of boxes with two sides: those whose single sides are most probable
 MIN_REGION_LABELS = 5  # inside and outside
 MAX_SQUARE = 9.0
 MAX_BOXES, MIN_BOX_SHARE = 64, 1e-3  # boxes that are kept, and their least posterior over the best
@@ -70,7 +70,7 @@ class _Boxes(NamedTuple):
 
 
 def find_region(X: Array, squares: Array) -> RegionSearch | None:
-    """The boxes for squared standardised residuals (t,) at X (t, d); None: too few labels."""
+    """The boxes for squared standardised residuals (t,) at X (t, d); None if too few labels."""
     q = np.minimum(squares, MAX_SQUARE)
     sides = [_sides(X, j) for j in range(X.shape[1])]
     single = [_one_side(side, q) for side in sides]
@@ -89,7 +89,7 @@ def find_region(X: Array, squares: Array) -> RegionSearch | None:
 
 
 def _average(every: _Boxes, log_post: Array, d: int) -> RegionSearch:
-    """The region of the likeliest boxes."""
+    """The region of the most probable boxes."""
     total = float(logsumexp(log_post))
     best = np.argsort(-log_post, kind="stable")[:MAX_BOXES]
     best = best[log_post[best] >= log_post[best[0]] + np.log(MIN_BOX_SHARE)]

@@ -9,13 +9,13 @@ The |S| lengthscales have the prior of a table of |S| inputs. Evidence is Laplac
 fitted kernels, and the class is averaged with the others by evidence, up to MAX_SUBSET_POSTERIOR.
 
 2^d subsets are too many. For each family a chain of nested subsets leads from its peak on all
-inputs downwards: the inputs left out next are those without which the labels stay likeliest while
-the other lengthscales and the noise stay as they are, one Cholesky factor for each; several at once
-as long as together they cost less than FREE_NATS. The rest is fitted again from there
+inputs downwards: the inputs left out next are those without which the labels stay most probable
+while the other lengthscales and the noise stay as they are, one Cholesky factor for each; several
+at once as long as together they cost less than FREE_NATS. The rest is fitted again from there
 (`quasi_newton`), with the Hessian of the larger set as a start. The chain ends where no input can
-be left out for HOPELESS_NATS, or MAX_FALL_NATS below the likeliest subset or class. Every subset
-that may get MIN_SUBSET_POSTERIOR is represented by posterior points, the more of them the likelier
-it is.
+be left out for HOPELESS_NATS, or MAX_FALL_NATS below the most probable subset or class. Every
+subset that may get MIN_SUBSET_POSTERIOR is represented by posterior points, the more of them the
+more probable it is.
 
 The columns of a category are one input (`core.one_hot`): they enter and leave together.
 [2] Linkletter, Bingham, Hengartner, Higdon, Ye: Variable selection for Gaussian process models in
@@ -49,7 +49,7 @@ from weal.core.paper.kernels import FAMILIES, Kernel
 # inputs some matter little, log10 NMSE was higher by 0.05 with 0.3, by 0.035 with 0.1.
 SUBSET_SHARE = 0.1
 MIN_INPUTS = 4  # from which there is such a class
-MIN_SUBSET_POSTERIOR = 0.01  # of a subset that gets experts, over that of the likeliest model
+MIN_SUBSET_POSTERIOR = 0.01  # of a subset that gets experts, over that of the most probable model
 # Of the class: experts of all inputs always have the rest. A chain of subsets is few of many, and
 # with few labels without noise their evidence is too sure of them: a yield was predicted as 85.3 +-
 # 0.8 from 16 labels and measured as 71.3. Three of 15 inputs that matter, 100 labels without noise:
@@ -95,7 +95,7 @@ def subset_candidates(
     """Experts on subsets of the inputs, from the peaks of some families on all inputs.
 
     `best` is the largest log posterior of the other classes over the prior of this class.
-    None where no subset is likely enough.
+    None if no subset is likely enough.
     """
     found: list[SubsetPeak] = []
     for peak in _competitive(peaks):
@@ -119,7 +119,7 @@ def subset_candidates(
 
 
 def _competitive(peaks: Sequence[EvidencePeak]) -> list[EvidencePeak]:
-    """The peaks of families that may be likely on a subset, the likeliest first."""
+    """The peaks of families that may be likely on a subset, the most probable first."""
     best = max(peak.log_z for peak in peaks)
     return sorted(
         (peak for peak in peaks if peak.log_z > best - MAX_FAMILY_NATS), key=lambda one: -one.log_z
@@ -157,7 +157,7 @@ def nested_subsets(peak: EvidencePeak, best: float, log_share: float) -> list[Su
 
 
 def _left_out(peak: EvidencePeak) -> NDArray[np.intp]:
-    """Positions of the inputs to leave out next, not all; none where every input matters."""
+    """Positions of the inputs to leave out next, not all; none if every input matters."""
     problem, p = peak.fit, peak.p
     family, alpha = FAMILIES[problem.shape.like.family], problem.shape.like.alpha
     scaled = np.exp(-2.0 * p[:-1])[:, None] * problem.D2  # (d, T)

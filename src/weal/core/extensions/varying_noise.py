@@ -1,4 +1,4 @@
-"""Varying noise as a hypothesis beside even noise, weighed by evidence.
+"""Varying noise as a hypothesis beside even noise, weighted by evidence.
 
     test     leave-one-out residuals of the experts with even noise: does their size depend on the
              inputs or on the level more than chance would have it?
@@ -72,7 +72,7 @@ class Candidate(NamedTuple):
 
 
 class FieldTest(NamedTuple):
-    """The log odds of varying noise, and the likeliest candidates."""
+    """The log odds of varying noise, and the most probable candidates."""
 
     log_odds: float
     likeliest: list[Candidate]
@@ -151,7 +151,7 @@ def left_out_predictions(ens: Ensemble, labels: Sequence[Array], X_other: Array)
 
 
 def level_function(ens: Ensemble, X: Array) -> LevelFunction | None:
-    """The mean of the weightiest expert; None where it is constant. X (t, d) are its labels'."""
+    """The mean of the weightiest expert; None if it is constant. X (t, d) are its labels'."""
     m, experts = int(np.argmax(ens.log_w)), cast(ExactExperts, ens.experts)
     alpha = solve_triangular(
         experts.label_factor(m), experts.z[m], lower=True, trans=1, check_finite=False

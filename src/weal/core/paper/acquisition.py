@@ -83,7 +83,7 @@ class Belief:
         """A value in the user's units, converted to the units of `mu` and `y_labelled`.
 
         It goes through the scaling and the warp of the labels, so that a threshold such as 90.0
-        can be compared with `mu`. ValueError where the belief was made without units.
+        can be compared with `mu`. ValueError if the belief was made without units.
         """
         if not self.units:
             raise ValueError("this belief has no units: it was not made for a learner's labels")

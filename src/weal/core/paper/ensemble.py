@@ -194,7 +194,7 @@ def solve_quantile(
     `level` is one for all, or one for each (N,).
 
     Newton's steps where they stay within the bounds, and bisection every third time: some 8 steps
-    in place of 60, in nearly all the time that intervals take.
+    instead of 60, in nearly all the time that intervals take.
     """
     # The mixture's quantile lies between its components'.
     low, high = ends.min(axis=0), ends.max(axis=0)

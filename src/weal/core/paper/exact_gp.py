@@ -6,9 +6,9 @@ With L L' = K + diag(lam) over the t labelled points, z = L^-1 y and V(x) = L^-1
 
 A label adds the row [V(x*)', sqrt(s)] to L and the entry e / sqrt(s) to z, and on any other point
 the row c / sqrt(s) to V: the rows of V are the earlier columns. A column over N points costs N t,
-against N F for features, and there is no error of approximation. But v is a difference: with a = (K
-+ lam I)^-1 k the coefficients of the labels, its absolute error is eps (1 + |a|_1)^2 at most, about
-1e-15 at a labelled point.
+against N F for features, and there is no error of approximation. But v is a difference: with a
+= (K + lam I)^-1 k the coefficients of the labels, its absolute error is eps (1 + |a|_1)^2 at most,
+about 1e-15 at a labelled point.
 
 V depends on the way it came about, to the last bit. A pool is therefore kept as what depends on two
 points alone, its correlations k with the labelled ones (`CorrelatedPoints`): with a = L^-T V(x*)

@@ -144,7 +144,7 @@ def fit_length_scale(
     """The kernel with the maximum-likelihood lengthscale for labels y (t,) at X (t, d).
 
     Two equal bounds fix a magnitude or noise. Known noise variances (t,) of the labels count as
-    their median at first; where they differ, the best within a factor of REFINED is sought anew.
+    their median at first; where they differ, the best within a factor of REFINED is sought again.
     """
     known = np.zeros(len(y)) if noise_var is None else noise_var
     typical = float(np.median(known))

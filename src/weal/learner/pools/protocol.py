@@ -129,7 +129,7 @@ class Pool(Protocol):
         """A pool for the same experts after other labels, computed from scratch."""
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
-        """The posterior after n labels, to restart from; None where it is cheap to compute."""
+        """The posterior after n labels, to restart from; None if it is cheap to compute."""
 
     def score(self, asked: ScorePass) -> PoolScores:
         """Every function on every free candidate, in one pass."""

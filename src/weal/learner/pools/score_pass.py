@@ -114,7 +114,7 @@ class MemoryScores:
 
     @property
     def new_values(self) -> Mapping[str, int]:
-        """None: the plan was made with all rows."""
+        """None if the plan was made with all rows."""
         return {}
 
 

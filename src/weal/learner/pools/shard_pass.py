@@ -228,7 +228,7 @@ class ShardScoring:
     encoder: InputEncoder
     taken: Positions  # ascending: who may not be asked
     width: int  # numbers that a row takes for each expert
-    keeps: bool  # whether scores are kept, to be weighed later
+    keeps: bool  # whether scores are kept, to be weighted later
     shortlist: int = BATCH_SHORTLIST
 
     def __call__(self, shard: Shard) -> PassSummary:
@@ -358,7 +358,7 @@ def merge_top(a: TopScores, b: TopScores, most: int) -> TopScores:
 
 
 def shift_positions(best: BestCandidates, at: NDArray[np.intp]) -> BestCandidates:
-    """The entries with positions `at` in place of 0, 1, 2, ..."""
+    """The entries with positions `at` instead of 0, 1, 2, ..."""
     entries = tuple(entry._replace(position=int(at[entry.position])) for entry in best.entries)
     return replace(best, entries=entries)
 

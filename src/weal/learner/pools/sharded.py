@@ -75,7 +75,7 @@ class ShardedPool:
         return twin
 
     def snapshot(self, n: int) -> PoolSnapshot | None:
-        """None: there is nothing to restart from."""
+        """None if there is nothing to restart from."""
         return None
 
     def predict(self, ens: Ensemble, at: Sequence[int]) -> tuple[Array, Array]:

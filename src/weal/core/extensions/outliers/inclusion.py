@@ -45,7 +45,7 @@ class InclusionState:
     def toggle(self, i: int) -> "InclusionState":
         """The state with label i toggled between included and excluded.
 
-        By a step of rank one, or anew where noise is so small that rounding would add up.
+        By a step of rank one, or again where noise is so small that rounding would add up.
         """
         wrong = self.wrong.copy()
         wrong[i] = not wrong[i]
@@ -175,7 +175,9 @@ def search(start: InclusionState, prior: LogOutlierPrior, sure: Array, X: Array)
 
 
 def _replicates(now: InclusionState, prior: Array, X: Array) -> InclusionState | None:
-    """The state with excluded replicates of one point included if that is likelier, else None."""
+    """The state with excluded replicates of one point included if that is more probable, else
+    None.
+    """
     off, before = np.flatnonzero(now.wrong), now.log_z()
     for i in off.tolist():
         same = [j for j in off.tolist() if j >= i and np.array_equal(X[i], X[j])]

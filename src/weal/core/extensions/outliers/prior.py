@@ -57,7 +57,9 @@ def outlier_prior(y: Array) -> OutlierPrior:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutlierReport:
-    """Outlier probabilities of the labels that selected the experts, in the order told."""
+    """Outlier probabilities of the labels that selected the experts, in the order they were
+    told.
+    """
 
     probability: Array  # (n,)  of being wrong
     wrong: Mask  # (n,)  those that are taken to be

@@ -11,7 +11,7 @@ label that is off by an sd, and a far one it tells from the tail of skewed label
 Where the others expect what is close to zero, any label can be made small enough: a peak above a
 plain of zeros is no slip. So zero itself has to be out of the question: what counts is
 
-    10^-k (p(v_k | others) - e^ZERO_OUT p(o | others)),  or nothing where that is below 0
+    10^-k (p(v_k | others) - e^ZERO_OUT p(o | others)),  or nothing if that is below 0
 
 Swaps: the gain in evidence from exchanging two labels.
 
@@ -21,7 +21,7 @@ d = y_j - y_i, changes the square that an expert has of them, in closed form,
     y'A y  +=  2 d ((A y)_i - (A y)_j) + d^2 (A_ii + A_jj - 2 A_ij)
 
 and so its evidence, magnitude integrated out; the mean over experts, by their posterior, is how
-much likelier the two labels are exchanged than as told, given all others. Excluded
+much more probable the two labels are exchanged than as told, given all others. Excluded
 labels are included for the swap, at the price of their outlier prior (`OutlierPrior`).
 
 A label is as likely exchanged as wrong before anything is known of it, with any other label alike:
@@ -97,7 +97,7 @@ def gains_of_included_pairs(now: InclusionState, pairs: Pairs) -> Array:  # (P,)
 
 
 def log_odds(now: InclusionState, sure: Array) -> Array:  # (t,)
-    """Log odds of each label being swapped with the likeliest other label.
+    """Log odds of each label being swapped with the most probable other label.
 
     Only labels that are included and not sure (t,) take part; the others have -inf.
     """
