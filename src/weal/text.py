@@ -187,9 +187,9 @@ def nearness(distance: float) -> str:
 def reasons(shares: Mapping[str, float], most: int = 3, least: float = 0.1) -> str:
     """The acquisition functions with the largest shares, in words.
 
-    >>> reasons({"qbc": 0.41, "wvar": 0.35, "igs": 0.2, "went": 0.04}) 'the experts disagree (qbc 41
-    %), the model is uncertain there (wvar 35 %), it is far from the measured rows, in inputs and in
-    value (igs 20 %)'
+    >>> reasons({"qbc": 0.41, "wvar": 0.35, "igs": 0.2, "went": 0.04})
+    'the experts disagree (qbc 41 %), the model is uncertain there (wvar 35 %), it is far from
+    the measured rows, in inputs and in value (igs 20 %)'
     """
     best = sorted(shares.items(), key=lambda pair: -pair[1])
     shown = [pair for n, pair in enumerate(best[:most]) if n == 0 or pair[1] >= least]

@@ -180,8 +180,8 @@ def test_a_column_with_cells_in_doubt_is_refused_cell_by_cell(file):
         ("Failed: leaked", "Failed", "leaked"),
         ("failed (no signal)", "failed", "no signal"),
         ("fail; see p. 7", "fail", "see p. 7"),
-        (">95", ">95", "a bound, which the model ignores"),
-        ("< 0,1", "< 0,1", "a bound, which the model ignores"),
+        (">95", ">95", "a bound, not learned from"),
+        ("< 0,1", "< 0,1", "a bound, not learned from"),
     ],
 )
 def test_a_failure_with_its_reason_and_a_bound_are_kept_with_a_note(file, cell, failure, note):

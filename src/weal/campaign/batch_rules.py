@@ -1,9 +1,9 @@
-"""The rules of an ask with options in a campaign (`learner.batch_options`).
+"""Rules for `ask` with options in a campaign (`learner.batch_options`).
 
-Columns are those of the table that candidates came with, results excepted. Rows to include by hand
-must be free; rows to replace must be out with the person who asks, and their leases end in the
-transaction that leases the others, so that either both happen or nothing does. The options are in
-the first event `asked` of the ask.
+Columns are those of the table that candidates came with, results excepted. Requested rows must be
+free; rows to replace must be leased to the person who asks, and their leases end in the transaction
+that leases the others, so that either both happen or nothing does. The options are in the first
+event `asked` of the ask.
 """
 
 from datetime import datetime
@@ -26,7 +26,7 @@ RETURN_NOTE = "another row was asked instead"
 
 
 def options_key(options: BatchOptions) -> str:
-    """The options as they are compared where a key is used again."""
+    """The options in the form that is compared when a key is used again."""
     return canonical_json(options.to_json())
 
 
@@ -40,13 +40,13 @@ def batch_of_session(
 
 
 def result_names(ledger: Ledger) -> set[str]:
-    """Names and columns of what is measured."""
+    """Names and columns of the measured quantities."""
     measured = [one.quantity for one in ledger.quantities.values()]
     return {one.name for one in measured} | {one.column for one in measured if one.column}
 
 
 def check_rows_out(ledger: Ledger, options: BatchOptions, who: str, time: datetime) -> None:
-    """ValueError unless the rows to replace are out with this person."""
+    """Raise ValueError unless the rows to replace are leased to this person."""
     out = {lease.id: lease.who for lease in ledger.open_leases(time)}
     for name in options.instead_of:
         if name in out and out[str(name)] != who:

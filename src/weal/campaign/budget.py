@@ -1,11 +1,11 @@
-"""The cost budget of a campaign: what was spent, what rows that are out will cost, what is left.
+"""The budget of a campaign: cost of the labels, of leased rows, and the rest.
 
     spent    measurements and failures since the campaign began, each at the cost of its row; labels
              that the first table had already are not counted
-    out      rows that are out with somebody
+    out leased rows
 
 A measurement of several quantities is one measurement. Without a cost column each costs 1. The
-budget is a setting; nothing forbids to exceed it but `run`, which ends before it does.
+budget is a setting. Only `run` enforces it: it ends before the budget is exceeded.
 """
 
 from collections.abc import Hashable
@@ -31,7 +31,7 @@ class Spending:
 
     @property
     def left(self) -> float:
-        """What can still be asked for."""
+        """The rest of the budget."""
         return max(self.budget - self.spent - self.out, 0.0)
 
     @property
@@ -69,7 +69,7 @@ def spending(session: Session, now: datetime) -> Spending | None:
 
 
 def beyond_budget(session: Session, now: datetime) -> list[str]:
-    """The sentence for rows that are out beyond the budget; none if all are within it."""
+    """The sentence for leased rows that exceed the budget; none if all are within it."""
     costs = spending(session, now)
     if costs is None or not costs.is_exceeded:
         return []

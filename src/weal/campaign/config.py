@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 WEEK_SECONDS = 7 * 24 * 3600.0
 DEFAULTS: dict[str, Any] = {
     "acquisition": "auto",  # a name, or a list of names
-    "budget": None,  # what labels may cost, in units of the cost column, else of labels
-    "cost": None,  # column with what a label costs: scores are divided by it
-    "goal": "learn",  # what the labels are for, as text
-    "lease": WEEK_SECONDS,  # seconds for which a row is out with who asked for it
-    "outliers": True,  # whether labels may be wrong; False: every label is believed
-    "model_version": "0.3",  # whose classes of models experts are selected from; "0.2": of then
+    "budget": None,  # maximum cost of all labels, in units of the cost column, else their number
+    "cost": None,  # column with the cost of a label: scores are divided by it
+    "goal": "learn",  # the goal as text
+    "lease": WEEK_SECONDS,  # seconds for which a row is leased
+    "outliers": True,  # whether labels may be wrong; False: every label is used
+    "model_version": "0.3",  # the version whose model classes experts are selected from
     "n_start": None,  # labels before there is a model
-    "repeats": True,  # whether `ask` may offer a row that has a label, where the goal gains by it
-    "seed": 0,  # decides all that is random
-    "title": None,  # that people read instead of the name, which stays
+    "repeats": True,  # whether `ask` may suggest a labelled row again
+    "seed": 0,  # seed of all random choices
+    "title": None,  # shown instead of the name
     "until": None,  # when to stop, as text
-    "warp": "auto",  # whether the model bends skewed labels: "auto", "asinh" or None
+    "warp": "auto",  # whether the model warps skewed labels: "auto", "asinh" or None
 }
 GOAL_PARTS = ("subject_to", "weights")  # that become part of the goal
-FIXED_SETTINGS = ("seed", "n_start", "cost")  # what was asked so far follows from these
+FIXED_SETTINGS = ("seed", "n_start", "cost")  # earlier queries depend on these
 SEED_LIMIT = 2**32  # scikit-learn takes no others
 MODEL_VERSIONS = ("0.2", "0.3")
 MAX_BUDGET = 1e300
 MAX_TITLE = 200  # characters
 _UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # characters that no title has, but for
 _JOINERS = "\u200c\u200d"  # that words of some languages need
-MAX_N_START = 10**6  # before there is a model: more than any campaign has
+MAX_N_START = 10**6  # before there is a model
 _LEASE = re.compile(
     r"(?i)([0-9.eE+]+)\s*(s|m|h|d|w)(?:ec|ecs|in|ins|inutes?|r|rs|ours?|ays?|eeks?)?"
 )
@@ -81,7 +81,7 @@ def with_goal_parts(given: Mapping[str, object], before: str) -> dict[str, objec
 
 
 def _goal(given: Mapping[str, object]) -> dict[str, object]:
-    """Goal and stop condition; a number, or None, instead of a goal is that of 0.2."""
+    """Goal and stop condition; a number or None as the goal is that of weal 0.2."""
     from weal.goals.grammar import goal_and_until
 
     goal, until = goal_and_until(given["goal"], given.get("until"))
@@ -92,7 +92,7 @@ def _goal(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def check_typed_goal(goal: str, until: str) -> dict[str, object]:
-    """The settings of a goal and a stop condition as people type them, with decimal commas too.
+    """The settings of a goal and a stop condition as typed, also with decimal commas.
 
     >>> check_typed_goal(" above 7,5 ", "")
     {'goal': 'above 7.5', 'until': None}
@@ -111,7 +111,7 @@ def _with_points(text: str) -> str | None:
 
 
 def current_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of an event in today's terms: the number under "goal" of 0.2 is an error.
+    """Settings of an event in the current format: in 0.2 a number under "goal" was an error.
 
     >>> current_settings({"goal": 6.0, "seed": 1})
     {'goal': 'learn', 'seed': 1, 'until': 'error < 6'}
@@ -126,7 +126,7 @@ def current_settings(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_settings(settings: Mapping[str, Any], until: str | None = None) -> dict[str, Any]:
-    """Settings as an event keeps them: the goal learn as weal 0.2 reads it, which has no other.
+    """Settings as an event stores them: the goal learn in the form that weal 0.2 reads.
 
     `until` is the stop condition in force, for changes that have none.
     """
@@ -147,7 +147,7 @@ def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
 def chosen_goal(
     goal: str | list[str] | None, subject_to: Sequence[str], stored: Callable[[], str]
 ) -> "Goal | str | None":
-    """The goal of a call that changes no setting; None: that of the settings.
+    """The goal of a call that changes no setting; None for that in the settings.
 
     Constraints without a goal replace those of the settings, which `stored` reads; "none" alone
     removes them.
@@ -196,7 +196,7 @@ def check_goal(
     quantities: "Iterable[Quantity]" = (),
     inputs: Iterable[str] = (),
 ) -> None:
-    """ValueError if a goal does not fit so many candidates, or these quantities."""
+    """Raise ValueError if a goal does not fit the number of candidates or the quantities."""
     if settings.get("goal", "learn") != "learn":
         from weal.goals.grammar import parse_goal
 
@@ -240,7 +240,7 @@ def seconds(lease: object) -> float:
 
 
 def seconds_left(text: str, now: datetime) -> float:
-    """The seconds until an end as people type it: in 30d, or on a date.
+    """The seconds until an end as typed: 30d, or a date.
 
     >>> seconds_left("2027-01-31", datetime(2027, 1, 30, tzinfo=UTC))
     86400.0

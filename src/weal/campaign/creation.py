@@ -61,7 +61,7 @@ from weal.tables.table import Table
 from weal.tables.table_options import TableOptions
 
 FARTHEST_INPUT = 1e50  # standard deviations
-FAR_INPUT_RANGES = 1.0  # times the range that was there: beyond, an input is far outside
+FAR_INPUT_RANGES = 1.0  # times the existing range: an input beyond it is far outside
 CHUNK_ROWS = 50_000  # candidates
 
 
@@ -243,7 +243,7 @@ class InputRanges:
         self.example = np.zeros(len(self.low))  # (d,)  the first of them
 
     def look_at(self, X: Array) -> None:
-        """Count the far rows of a block (N, d)."""
+        """Count the rows of a block (N, d) that are far outside."""
         beyond = FAR_INPUT_RANGES * (self.high - self.low)
         out = (self.low - beyond > X) | (self.high + beyond < X)
         for n in np.flatnonzero(out.any(axis=0) & (self.count == 0)):
@@ -331,7 +331,7 @@ def _missing_event(name: str, note: str, who: str) -> Draft:
 def _labels(
     table: Table, id_column: str, quantity: Quantity
 ) -> tuple[list[LabelInput], dict[str, str]]:
-    """The labels in the column of a quantity, and by id the words instead of labels."""
+    """The labels in the column of a quantity, and by id the words that replace labels."""
     column = quantity.column
     if column is None or column not in table.columns:
         return [], {}

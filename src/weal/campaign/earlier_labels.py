@@ -1,8 +1,8 @@
 """Labels of an earlier campaign, which inform a new one (`weal new B --like A`).
 
 Each number of the earlier campaign becomes a quantity of the new one that is not measured there:
-its labels are in the event `created`, as inputs of the new plan. A model of their own predicts
-them, and its predictions are an input of the other models where leave-one-out says that it helps
+its labels are in the event `created`, as inputs of the new plan. A separate model predicts them,
+and its predictions are an input of the other models if that improves their leave-one-out errors
 (`learner.quantity_sources`).
 
     "earlier": [{"campaign": "A", "quantity": {...}, "x": [[...], ...], "y": [...]}]
@@ -108,7 +108,7 @@ def earlier_event(body: EarlierBody) -> "EarlierTold":
 
 
 def earlier_line(body: EarlierBody) -> str:
-    """What the campaign knows from an earlier one, in words."""
+    """A sentence on the labels of an earlier campaign."""
     n = len(body["y"])
     return (
         f"{n} label{'' if n == 1 else 's'} of {body['campaign']}: {body['quantity']['name']} "

@@ -171,7 +171,7 @@ def export(
 ) -> int:  # fmt: skip
     """Write a table to a file, whole or not at all; returns its number of rows.
 
-    A file that is there already stays, unless `force` says that it is to be replaced. A folder of
+    An existing file is only replaced with `force`. A folder of
     predictions is of one quantity; a file has all.
     """
     if what == "predictions" and _is_folder(path):
@@ -195,7 +195,7 @@ def _is_folder(path: str | os.PathLike[str]) -> bool:
 def _write_prediction_folder(
     campaign: "Campaign", path: str | os.PathLike[str], force: bool, quantity: str | None
 ) -> int:
-    """Predictions of a number as a folder of Parquet files, a shard at a time."""
+    """Predictions of a numeric quantity as a folder of Parquet files, shard by shard."""
     session = campaign.read_session()
     one = _number_of_folder(session, quantity)
     view, told = session.view(one.name), session.ledger.quantity(one.name).labels

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def reach_note(session: Session, goal: Goal) -> str | None:
-    """The sentence on a level that no row can reach, or that all do; None if some may."""
+    """The sentence on a level that no row or every row reaches; otherwise None."""
     view = goal_view(session.state, goal)
     found = set_membership(view.state, session.beliefs, goal) if view.has_model else None
     which = reach(found.p) if found is not None and goal.curve == "f1" else None
@@ -31,7 +31,7 @@ def reach_note(session: Session, goal: Goal) -> str | None:
 
 
 def doubt_note(session: Session) -> str | None:
-    """The offer to repeat labels that are treated as wrong, and would change the goal's set."""
+    """The advice to repeat labels that are treated as wrong and matter for the goal."""
     goal = session.state.settings.goal
     found, which = (
         [str(one) for one in doubted_rows(session.state, session.beliefs, goal)],
@@ -95,7 +95,7 @@ class BestTable:
 
     @property
     def words(self) -> list[str]:
-        """What is not in the table, in sentences."""
+        """Sentences on what the table does not show."""
         members, size = self.members, self.members.measured + self.members.unmeasured
         which = str(self.goal.set_text)
         every = f"{about(size)} rows {which}"

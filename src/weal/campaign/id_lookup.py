@@ -163,8 +163,8 @@ def _file_candidates(campaign: "CampaignLog", ledger: "Ledger") -> "FileCandidat
     return read_shard_pool(campaign.store, ledger)
 
 
-MAX_IDS_COMPARED = 20_000  # ids among which a letter that is wrong is looked for: it takes long
-# likeness, as difflib has it, and by how much more than the next
+MAX_IDS_COMPARED = 20_000  # ids that are compared letter by letter, which is slow
+# similarity of difflib, and its lead over the second best
 MIN_ID_SIMILARITY, MIN_SIMILARITY_LEAD = 0.75, 0.1
 MAX_ID_DIGITS = 10
 _LAST = re.compile(r"(.*?)([-_ ]?)([0-9]+)([^0-9]*)", re.DOTALL)

@@ -227,7 +227,7 @@ def _refuse(key: str, first: Event, used: str, wanted: str, by: str = "") -> Reu
 def _content(rows: int, others: "Counter[Change]", there: int = 0) -> str:
     """The number of rows, and the rows that differ from the other content.
 
-    Of rows that were there already before the call, no event tells what the call said.
+    For rows that existed before the call, no event records the content of the call.
     """
     named = [str(one) for one in others.elements()]
     if rows == len(named) == 1:
@@ -252,8 +252,8 @@ def find_asked(tx: Transaction, key: str, call: AskCall) -> list[str]:
 def check_command(tx: Transaction, key: str, call: AskCall) -> None:
     """Raise ReusedKey if `weal ask` had this key with other numbers, or from another user.
 
-    It asks for rows, and then for rows drawn at random under a key made of its own. Where it was
-    killed between them, the first row says how many were still to come.
+    It asks for rows, and then for random rows under a derived key. If it was killed in between, the
+    first row says how many random rows were wanted.
     """
     rows, drawn = _read_asked(tx, key), _read_asked(tx, key_of_checks(key))
     if rows:
@@ -267,7 +267,7 @@ def check_command(tx: Transaction, key: str, call: AskCall) -> None:
 def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> None:
     """Raise ReusedKey if another call asked for these rows."""
     first = events[0]
-    if first.kind != "asked":  # somebody told a label under a key that is spelt as ours are
+    if first.kind != "asked":  # a label was told under a key with the form of ours
         raise _refuse(key, first, str(change_of(first, str(first.body.get("quantity")))), str(call))
     lease = datetime.fromisoformat(first.body["until"]) - first.time
     drawn = bool(first.body["check"])

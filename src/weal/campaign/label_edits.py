@@ -1,9 +1,9 @@
-"""Edits of a label that a person sees: correct, repeat, confirm, withdraw it, or call it a failure.
+"""Edits of a displayed label: correct, repeat, confirm or withdraw it, or mark the run as failed.
 
     correct     another value or note for this label; other labels of the row stay
     repeat      a second measurement beside it
     confirm     the label is right, and never taken for an outlier
-    withdraw    the row has this label no more; a failure is withdrawn in the same way
+    withdraw the label is withdrawn; a failure is withdrawn in the same way
     failed      the run failed: all labels of the row are withdrawn
     unskip      the row may be suggested again
 
@@ -57,7 +57,9 @@ def changes_row(event: Event) -> bool:
 
 
 def decide_edit(tx: Transaction, edit: LabelEdit, who: str, key: str | None) -> list[Draft]:
-    """The events of an edit; none for a retry with its key. Changed: the row is another since."""
+    """The events of an edit; none for a retry with its key. Raises Changed if the row has
+    changed.
+    """
     changes = [edit.as_change()]
     if is_repeated(tx, key, changes):
         return []
@@ -120,7 +122,7 @@ def _find_label(now: Ledger, edit: LabelEdit) -> tuple[str, LedgerLabel]:
 
 
 def keep_lease(tx: Transaction, now: Ledger, draft: Draft) -> Draft:
-    """A withdrawal that ends no lease: it names its labels where the row is out."""
+    """A withdrawal that ends no lease: it names its labels if the row is leased."""
     name = str(draft.id)
     is_out = any(one.id == name for one in now.open_leases(tx.now))
     if draft.kind != "withdrawn" or not is_out or draft.body.get("labels"):

@@ -47,7 +47,7 @@ def entries(
     quantities: Mapping[str, Quantity], ids: object, labels: object, noise: object,
     note: str | None, sure: bool = False,
 ) -> list[LabelInput]:  # fmt: skip
-    """One label, or one for each id; a dict is of several quantities, by their names."""
+    """One label, or one for each id; a dict has labels by quantity."""
     if isinstance(ids, Mapping) and labels is None:
         labels = list(ids.values())
     found = names(ids)
@@ -185,7 +185,7 @@ def _read_results(
 
 
 def _without_totals(results: "Results", known: Callable[[Sequence[str]], set[str]]) -> "Results":
-    """The results without lines that are totals and no candidates."""
+    """The results without lines that are totals instead of candidates."""
     from weal.tables.candidate_rows import is_total
 
     totals = [line.id for line in results.lines if is_total(line.id)]
@@ -198,7 +198,7 @@ def _without_totals(results: "Results", known: Callable[[Sequence[str]], set[str
 
 
 def _with_known_ids(results: "Results", known: Callable[[Sequence[str]], set[str]]) -> "Results":
-    """The results with ids stripped of blanks and of a spreadsheet's ', where an id is known so."""
+    """The results with ids stripped of blanks and a spreadsheet's ' if that gives a known id."""
     spellings = {line.id: _spellings(line.id) for line in results.lines if not line.error}
     existing = known(list({one for some in spellings.values() for one in some}))
     lines = (

@@ -27,7 +27,7 @@ SEVERAL = "give `value`, or `values` by the names of the quantities: one of the 
 def tell_lines(
     campaign: "Campaign", labels: Sequence[Mapping[str, Any]], how: RowDetails, dry_run: bool
 ) -> ResultsImport:
-    """Save these labels, all or none; with `dry_run`, only say what would become of each."""
+    """Save these labels, all or none; with `dry_run`, only report the action for each."""
     quantities = campaign.read_quantities()
     lines = [one for n, each in enumerate(labels, 1) for one in _lines(quantities, n, each)]
     results = Results("the list of labels", tuple(lines))
@@ -103,7 +103,7 @@ def _line(
     quantities: Mapping[str, Quantity], n: int, name: str, own: str | None, value: object,
     noise: float | None, note: str | None,
 ) -> Result:  # fmt: skip
-    """One label, or the word in its place."""
+    """One label, or the word instead of it."""
     word, because = None, None
     if isinstance(value, str) and own is None and len(quantities) > 1:
         word, because = read_failure(value.strip(), None)

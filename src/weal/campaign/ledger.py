@@ -145,7 +145,7 @@ class Ledger:
 
     @property
     def title(self) -> str | None:
-        """The title that people read instead of the name; None: the name itself."""
+        """The title to show instead of the name; None if there is none."""
         found: str | None = self.settings.get("title")
         return found
 
@@ -192,7 +192,7 @@ class Ledger:
 
 
 def is_archived(settings: Mapping[str, Any]) -> bool:
-    """Whether a campaign with these settings is archived; weal 0.2 knows `hidden` alone."""
+    """Whether a campaign with these settings is archived; weal 0.2 has only `hidden`."""
     return bool(settings.get("hidden")) and bool(settings.get("archived"))
 
 

@@ -7,7 +7,7 @@
     restore    the rows that are left were skipped
     add        every candidate has a label
 
-A goal that is reached is said in every step; only a person without rows is told to stop. A stop
+Every step says whether the goal is reached; only a person without rows is advised to stop. A stop
 condition on labels follows from the ledger; one on an error follows from the model, so that it is
 given (`reached`).
 """

@@ -1,4 +1,4 @@
-"""The bench of a `Campaign` in a notebook: the rows of this person, as on the page Bench.
+"""The notebook widget of a `Campaign`: the rows of this person, as on the labelling page.
 
 Labels, skips and failures are in the store when a method returns, with the key of the form, so that
 a form sent twice writes once, also after a restart of the kernel. The keys are those of the page:
@@ -194,7 +194,7 @@ class CampaignBench:
         return Answer(f"Skipped {shown(id_)}")
 
     def fail(self, id_: Hashable, note: str, accident: bool, key: str) -> Answer:
-        """Say that the run of a row failed; as an accident, nothing is learnt from it."""
+        """Save that the run of a row failed; the model ignores an accident."""
         who, own = self.campaign.who, PAGE_KEY_PREFIX + key
         fail_rows(self.campaign, [str(id_)], who, note or None, accident, False, own)
         return Answer(f"{shown(id_)} is saved as failed")
@@ -232,7 +232,7 @@ def _measured(ledger: Ledger) -> list[Quantity]:
 
 
 def _has_label(ledger: Ledger, entry: LabelInput) -> bool:
-    """Whether the row has this very label."""
+    """Whether the row has exactly this label."""
     labels = ledger.quantity(entry.quantity).labels.get(entry.id, ())
     return any(told.y == entry.y for told in labels)
 

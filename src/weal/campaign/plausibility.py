@@ -1,4 +1,4 @@
-"""Plausibility of a label: one judgement for the shell, the page, Python and results files.
+"""Plausibility check of a label: the same for the shell, the page, Python and results files.
 
 `Quantity.judge` has the rules of each kind of quantity: a number is implausible if it is far from
 its prediction, or without a prediction from the other labels.

@@ -66,7 +66,7 @@ def predict(
 ) -> RowPredictions:  # fmt: skip
     """Predictions of each row of a table; ValueError if it has more than `most` rows.
 
-    `quantity` names one to be predicted alone; None: all.
+    `quantity` is the only one to predict; all if None.
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"level is {level!r}; it is a probability, such as 0.9")
@@ -105,7 +105,7 @@ def columns_at(
 def predicted_quantities(
     session: Session, name: str | None = None
 ) -> tuple[list[Quantity], list[str]]:
-    """The quantities to predict, and notes on those without a model; NoModel: none has one."""
+    """The quantities to predict, and notes on those without a model; NoModel if none has one."""
     state = session.state
     known = {one.name: one for one in state.measured}
     chosen = list(known.values()) if name is None else [find_named(known, name)]
@@ -193,7 +193,7 @@ def _passed_over(
 ) -> list[str]:
     """Notes on columns of the table that predictions do not use.
 
-    Those that the campaign knows and does not learn from were talked of when it began.
+    Columns of the campaign that are not inputs are not reported: that was done at its creation.
     """
     every = (one.column for one in campaign.read_quantities().values())
     targets = [name for name in every if name is not None]

@@ -1,9 +1,9 @@
 """Rules of rows: decide which events a call of skip, fail or withdraw writes.
 
-    skip       the row is not suggested until it is brought back, or gets a label
+    skip the row is not suggested until it is unskipped, or gets a label
     fail       the run of the row failed: a label 0 of the quantity "worked", which the model of
-               failures learns from. A failure called an accident is a skip: it teaches nothing
-    withdraw   labels, failures or a lease are taken back; a lease of another person stays where
+               failures learns from. A failure marked as an accident is a skip: the model ignores it
+    withdraw labels, failures or a lease are withdrawn; a lease of another person stays where
                there are labels
     words      classes or grades get further words, which come last
 
@@ -59,9 +59,9 @@ def decide_skips(
     tx: Transaction, ids: Sequence[str], who: str, on: bool, note: str | None,
     key: str | None = None, accident: bool = False,
 ) -> tuple[list[Draft], dict[str, str]]:  # fmt: skip
-    """Events that skip rows or bring them back; none for rows in that state already.
+    """Events that skip or unskip rows; none for rows in that state already.
 
-    Of a retry, words on each row that is not so any more. An accident replaces a failure.
+    For a retry, a message on each row whose state has changed. An accident replaces a failure.
     """
     now = check_ids(tx, ids)
     changes = [Change(name, SKIP if on else UNSKIP) for name in ids]
@@ -82,7 +82,7 @@ def decide_skips(
 
 
 def _check_skippable(tx: Transaction, now: Ledger, ids: Sequence[str], accident: bool) -> None:
-    """AlreadyLabelled if a row has a label, and where it failed unless that was an accident."""
+    """Raise AlreadyLabelled if a row has a label, or has failed other than by accident."""
     again = now.open_repeats(tx.now)  # of these, the label stays, and no other is asked
     failed = [one for one in ids if one in now.failures.labels]
     labelled = [one for one in ids if now.is_labelled(one) and one not in (*again, *failed)]
@@ -107,7 +107,7 @@ def skip_rows(
     campaign: "Campaign", ids: Sequence[str], on: bool, who: str, note: str | None,
     key: str | None, accident: bool = False,
 ) -> dict[str, str]:  # fmt: skip
-    """Skip rows (`on`) or bring them back; of a retry, a message on each row that has changed."""
+    """Skip rows (`on`) or unskip them; for a retry, a message on each row that has changed."""
     changed: dict[str, str] = {}
 
     def decide(tx: Transaction) -> list[Draft]:
@@ -134,7 +134,7 @@ class FailureDecision:
 
 
 class FailResult(NamedTuple):
-    """The outcome of runs that were marked as failed."""
+    """The outcome of marking runs as failed."""
 
     seq: int  # number of the last event; of a retry, of that of the first call
     new: int  # failures that were written
@@ -179,7 +179,9 @@ def fail_rows(
     campaign: "Campaign", ids: Sequence[str], who: str, note: str | None, accident: bool,
     replace: bool, key: str | None,
 ) -> FailResult:  # fmt: skip
-    """Tell runs as failed, all or none; as an accident they are skipped, and teach nothing."""
+    """Mark runs as failed, all or none; as accidents they are skipped, and the model ignores
+    them.
+    """
     if accident:
         said = ": ".join(filter(None, ["failed by accident", note]))
         since = skip_rows(campaign, ids, True, who, said, key, accident=True)
@@ -288,7 +290,7 @@ def _withdraw_quantity(
     now: Ledger, ids: Sequence[str], who: str, note: str | None, quantity: str,
     others: Collection[str],
 ) -> list[Draft]:  # fmt: skip
-    """Events that withdraw the labels of one quantity; "failed" is that of runs that failed.
+    """Events that withdraw the labels of one quantity; "failed" stands for failed runs.
 
     `others` are rows that other people have: their leases stay.
     """

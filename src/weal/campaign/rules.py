@@ -148,7 +148,7 @@ def decide_labels(
     repeat: bool,
     key: str | None,
 ) -> list[LabelDecision]:
-    """The decisions on these labels; an error for one of them refuses all."""
+    """The decisions on these labels; an error in one of them rejects all."""
     now = check_ids(tx, [entry.id for entry in entries])
     changes = [label_change(now, entry) for entry in entries]
     is_there = partial(is_recorded, now)
@@ -171,8 +171,8 @@ def decide_each_label(
     be an old one told again, in a file or in a notebook: it is a repeat if the person with the
     lease tells it `alone`.
 
-    The fingerprint is a key that is made of all their content. It stands against telling them twice
-    with `repeat` alone, and only as long as the label that was told under it is still there.
+    The fingerprint is a key that is made of all their content. It only prevents adding them twice
+    with `repeat`, and only as long as the label with this key is still there.
     """
     labels = {
         (one.quantity.name, name): list(several)
@@ -260,7 +260,7 @@ def decide_retry(
 ) -> list[LabelDecision]:
     """The decisions for a retry of a call with a key: nothing is written.
 
-    A label that is not there any more is said to be superseded: corrected or withdrawn since.
+    A label that is no longer there is reported as superseded: corrected or withdrawn since.
     """
     seqs: dict[Change, list[int]] = {}
     for event in past:

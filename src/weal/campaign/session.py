@@ -79,7 +79,7 @@ def resume_experts(store: Store, ledger: Ledger, state: State) -> State:
 
 
 def is_number(view: QuantityView) -> bool:
-    """Whether the labels of a part are numbers, and no codes of words."""
+    """Whether the labels of a part are numbers, not codes of words."""
     return not view.quantity.words
 
 
@@ -111,7 +111,7 @@ def write_pool(store: Store, ledger: Ledger, view: QuantityView, found: PoolSnap
         store.write_snapshot(ledger.name, kind, ledger.seq, ledger.hash, data)
 
 
-# labels since the belief on the candidates was kept, from which it is kept again
+# labels after which the posterior of the candidates is written again
 LABELS_PER_POOL_SNAPSHOT = 8
 EAGER_POOL_BYTES = 64 * 2**20  # of correlations with candidates: most commands ask once and end
 
@@ -211,13 +211,13 @@ class Session:
             if view.selection is selection and labels - before < LABELS_PER_POOL_SNAPSHOT:
                 continue
             if comparison_size(view, self.beliefs.model(view)) is not None:
-                continue  # nobody has looked at all candidates
+                continue  # the posterior of all candidates was not computed
             if (found := self.beliefs.snapshot(view)) is not None:
                 write_pool(self.store, self.ledger, view, found)
             self._kept_pool[name] = (view.selection, labels)
 
 
-# Of the snapshot; 1: weal 0.1, settled as often whatever the labels; 2: errors of all labels.
+# Of the snapshot; 1: weal 0.1, experts selected at fixed intervals; 2: errors of all labels.
 TREND_KIND, TREND_VERSION = "trend", 3
 
 
@@ -227,7 +227,7 @@ def trend(
 ) -> Trend | None:  # fmt: skip
     """The error estimates of a part over the labels, and the value of a goal.
 
-    None without a model, and for words. `part` None is the one that the goal looks at first.
+    None without a model, and for words. If `part` is None, the first part of the goal.
     """
     view, ledger = session.view(part), session.ledger
     t = len(view.labels)

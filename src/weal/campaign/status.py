@@ -90,15 +90,15 @@ class Status:
     needed: LabelsToGoal | None
     beliefs: ModelStatus | None
     advice: str
-    stopping: tuple[str, ...]  # lines behind the advice: how far, and beside random choice
+    stopping: tuple[str, ...]  # lines after the advice: progress, and comparison with random choice
     choice: str = ""  # what changed in how rows are chosen, if anything did
-    suspects: tuple[Suspect, ...] = ()  # labels to look at again
+    suspects: tuple[Suspect, ...] = ()  # labels to check
     other_units: tuple[OtherUnit, ...] = ()
     chosen: int = 0  # labels whose row the model has chosen
-    sampled: int | None = None  # candidates that stand for all in what is said; None if all do
+    sampled: int | None = None  # size of the sample behind the estimates; None: all candidates
     compared: int | None = None  # candidates that one ask compares; None: all
-    best_share: float | None = None  # of all, that the row asked is then among (99 %)
-    contradictions: tuple[Contradiction, ...] = ()  # labels that count, and the others contradict
+    best_share: float | None = None  # the asked row is among this share of the best (99 %)
+    contradictions: tuple[Contradiction, ...] = ()  # labels in use that contradict the others
     members: SetProgress | None = None  # rows of the goal's set; None if it has none, or no model
     goal_lines: tuple[str, ...] = ()  # the same in words, with a heading
     curve: Estimate | None = None  # the goal's own series; None: the error estimates
@@ -248,7 +248,7 @@ def number_status(
     session: Session, quantity: Quantity, goal: Goal, course: Trend | None,
     progress: Progress | None,
 ) -> QuantityStatus:  # fmt: skip
-    """The status of a number; of a quantity without a course, what needs no model."""
+    """The status of a numeric quantity; without error estimates, only what needs no model."""
     own = session.ledger.quantity(quantity.name)
     labels = len(session.view(quantity.parts()[0].name).labels)
     has_model = course is not None or has_models(session.state, quantity)
@@ -302,7 +302,7 @@ def _progress(
     own: QuantityLedger, course: Trend | None, beliefs: ModelStatus | None,
     needed: LabelsToGoal | None, missing: int,
 ) -> GoalProgress:  # fmt: skip
-    """The numbers that the words of a goal follow from."""
+    """The numbers behind the text of a goal."""
     values = [label.y for several in own.labels.values() for label in several]
     return GoalProgress(
         missing,
@@ -334,7 +334,7 @@ def _stopping_lines(
     goal: Goal, until: Until | None, known: GoalProgress, beliefs: ModelStatus | None,
     every: Sequence[QuantityStatus],
 ) -> tuple[str, ...]:  # fmt: skip
-    """Lines on the stop condition, on random choice, and on the other numbers to be learnt."""
+    """Lines on the stop condition, on random choice, and on the other quantities to learn."""
     first = until.lines(known) if until else []
     others = [
         f"{one.name}: {goal.advice(_quantity_progress(one))}"
@@ -345,7 +345,7 @@ def _stopping_lines(
 
 
 def _quantity_progress(one: QuantityStatus) -> GoalProgress:
-    """The numbers that advice on one of several quantities follows from."""
+    """The numbers behind the advice on one of several quantities."""
     if one.beliefs is None:
         return GoalProgress(one.missing)
     error, baseline = one.beliefs.left_out.now, one.beliefs.baseline
@@ -360,7 +360,7 @@ def rows_out(ledger: Ledger, now: datetime) -> tuple[tuple[LeasedId, ...], tuple
 
 
 def _word_advice(goal: Goal, lead: Quantity, every: Sequence[QuantityStatus]) -> str | None:
-    """How well words are predicted, for a goal that learns them; None: of numbers, or no model."""
+    """How well words are predicted, for the goal learn; None for numbers, or without a model."""
     own = next((one for one in every if one.name == lead.name), None)
     if own is None or own.scores is None or goal.set_text is not None:
         return None

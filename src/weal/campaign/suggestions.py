@@ -114,7 +114,7 @@ def decide_leases(
 
 
 def _refuse_archived(tx: Transaction, ledger: Ledger) -> None:
-    """Raise Archived where the campaign is, also by an event that came since the ledger."""
+    """Raise Archived if the campaign is archived, also by an event after the ledger."""
     if apply_archived(ledger, tx.events_between(ledger.seq + 1, tx.last)):
         raise archived_error(ledger.name)
 
@@ -171,7 +171,7 @@ def choose_rows(
 ) -> tuple[list[Suggestion], State]:
     """Choose the rows to ask next, best first; and the state after it.
 
-    As many as wanted, and spare ones where there are, should others be faster.
+    The wanted number and, if available, spare rows in case other users are faster.
     """
     left = int(state.free().sum())
     learner = ActiveLearner.of(state, beliefs)
@@ -182,7 +182,7 @@ def choose_rows(
 def choose_batch(
     session: Session, state: State, wanted: int, options: BatchOptions
 ) -> tuple[list[Suggestion], State]:
-    """Choose a batch with options, rows by hand first; and the state after it."""
+    """Choose a batch with options, requested rows first; and the state after it."""
     beliefs = session.beliefs
     ids, events = batch_of_session(session, state, beliefs, options, wanted)
     after = reduce(apply, events, state)
@@ -280,7 +280,7 @@ def goal_reason(why: ReasonBody) -> str | None:
 
 
 def reason_of(quantity: Quantity, body: AskedBody) -> str | None:
-    """The reason for a row in words: that of the goal, or that the word of its label is unsure."""
+    """The reason for a row in words: the goal, or that its class is uncertain."""
     why, (mean, sd) = body["why"], moments_of(quantity, body)
     found = goal_reason(why)
     if found or not quantity.words or why["how"] != "chosen" or mean is None or sd is None:
@@ -288,7 +288,7 @@ def reason_of(quantity: Quantity, body: AskedBody) -> str | None:
     return f"{quantity.name} is uncertain here: {quantity.format_prediction(mean, sd)}"
 
 
-MAX_ASK_RETRIES = 20  # of an ask that others were faster than
+MAX_ASK_RETRIES = 20  # of an ask that lost a race
 
 
 def ask(
@@ -313,7 +313,7 @@ def ask(
         return past
     if ledger.is_archived:
         raise archived_error(ledger.name)
-    session = campaign.replay_session()  # slow: before it is our turn
+    session = campaign.replay_session()  # slow, so done before the lock is taken
     if options.same and ledger.box is not None:
         session = _with_shared_rows(campaign, session, call, options)
     with campaign.store.turn(campaign.name):  # else concurrent calls choose the same rows
@@ -367,7 +367,7 @@ def check_key(
 def asked_before(campaign: "Campaign", key: str, call: AskCall) -> list[str]:
     """The rows of an earlier call with this key; ReusedKey if its content differs.
 
-    The campaign has read the events of that call then, whoever wrote them.
+    The campaign has then read the events of that call.
     """
     found: list[str] = []
     last = 0

@@ -65,7 +65,7 @@ def create_once(
 
 
 def _was_created(store: Store, name: str, key: str | None, call: Sequence[Change]) -> bool:
-    """Whether this very call created the campaign; an error if another one did."""
+    """Whether this call created the campaign; an error if another one did."""
     if name not in store.campaigns():
         return False
     [first] = store.events_between(name, 1, 1)

@@ -22,7 +22,7 @@ from weal.tables.result_lines import RUN_FAILED, read_failure
 from weal.tables.table import Table
 from weal.tables.table_options import TableOptions
 
-_PASSED = frozenset({"ok", "pass", "passed"})  # words whose opposite is `failed`
+_PASSED = frozenset({"ok", "pass", "passed"})  # words for success, the opposite of `failed`
 
 
 def quantities_of_options(options: TableOptions, table: Table) -> list[Quantity]:

@@ -1,4 +1,4 @@
-"""Undo: take back the last action of a person on the page, several deep.
+"""Undo: revert the last actions of a person on the page, one at a time.
 
 An action is the events that one form wrote: labels of one or several quantities, a correction, a
 confirmation, a withdrawal, a failure, a skip. Its first event has the form's key (PAGE_KEY_PREFIX)
@@ -89,7 +89,7 @@ def actions(events: Sequence[Event], who: str) -> Iterator[Action]:
 
 
 def last_action(events: Sequence[Event], who: str) -> Action | None:
-    """The action that the next undo of this person takes back, or None.
+    """The action that the next undo of this person reverts, or None.
 
     Actions whose labels somebody else has changed since are skipped.
     """
@@ -181,7 +181,7 @@ def _drafts(tx: Transaction, row: Sequence[Event], action: Action) -> list[Draft
 def _touched(before: Ledger, now: Ledger, action: Action) -> list[str]:
     """The quantities to restore: those of the action, and a failure that its labels replaced.
 
-    A failure comes back last, because a label would replace it, and goes first.
+    A failure is restored last and removed first, because a label would replace it.
     """
     own = _quantities(before, action)
     found = [one for one in dict.fromkeys(own) if one != WORKED]
@@ -198,7 +198,9 @@ def _quantities(ledger: Ledger, action: Action) -> list[str]:
 
 
 def _is_told(before: Ledger, now: Ledger, action: Action) -> bool:
-    """Whether a label of another quantity has come since: the row has not failed, nor is free."""
+    """Whether a label of another quantity was added since, so that the row is neither failed nor
+    free.
+    """
     name, own = action.id, _quantities(before, action)
     return any(
         name in one.labels and name not in before.quantities[key].labels

@@ -23,7 +23,7 @@ FAILED = frozenset(
 )
 RUN_FAILED = frozenset({"failed", "fail"})  # words of a run that failed; the others teach nothing
 _FAILED_BECAUSE = re.compile(r"(?i)(failed|fail)\s*[-:;,(\u2013\u2014]+\s*(\S.*)")
-BOUND_WORDS = "a bound, which the model ignores"  # in the note of a row that has one
+BOUND_WORDS = "a bound, not learned from"  # in the note of a row that has one
 _BOUND = re.compile(r"[<>\u2264\u2265]=?\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*[^\s\d]{0,9}")
 RESULT_NUMBERS: tuple[str, ...] = ("value", "noise")  # roles of columns of numbers
 
