@@ -21,7 +21,7 @@ from urllib.parse import unquote, urlsplit
 from playwright.sync_api import Request, ViewportSize, sync_playwright
 
 ROOT = Path(__file__).parents[1]
-LOADED = {  # tag and attribute of what a browser loads by itself
+LOADED = {  # tag and attribute of what a browser loads automatically
     ("img", "src"),
     ("script", "src"),
     ("source", "src"),
@@ -38,7 +38,7 @@ LOADED = {  # tag and attribute of what a browser loads by itself
 SHEETS = {"stylesheet", "preload", "modulepreload", "icon", "shortcut icon", "prefetch"}
 PHONE = ViewportSize(width=390, height=844)
 PATIENCE = 120_000  # milliseconds: only what hangs meets it
-Link = tuple[str, bool]  # where to, and whether a browser loads it by itself
+Link = tuple[str, bool]  # where to, and whether a browser loads it automatically
 
 
 class Page(HTMLParser):

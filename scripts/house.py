@@ -56,7 +56,7 @@ NO_PARTICIPLES = set(
 )
 # Seams of kinds of experts: a class of `core` with all methods of one of these is a kind.
 EXPERT_SEAMS = ("Experts", "Embedding", "Step")
-# Rooms whose classes are candidates in shards, and those that may look at their own.
+# Rooms whose classes are candidates in shards, and classes that may look at their own.
 SHARD_ROOMS = ("shards.", "learner.sharded_candidates", "learner.pools.shard",
                "campaign.candidate_files")  # fmt: skip
 MEMORY_CLASSES = {"MemoryPool", "MemoryCandidates", "ArrayShard", "MemoryScores"}

@@ -21,7 +21,7 @@ from weal.samples import alloys, path
 ROUNDS, BATCH = 4, 8
 WEAL = [sys.executable, "-c", "from weal.cli.main import main; main()"]
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-PICTURES = {  # name, page, what is there when it is done, size, scheme, height
+PICTURES = {  # name, page, the element that shows that it is done, size, scheme, height
     "serve-bench": ("bench", "dl.cells", DESKTOP, "light", 1000),
     "serve-watch": ("watch", "[data-chart] canvas", DESKTOP, "light", 1250),
     "serve-explore": ("explore", "table.list tbody tr", DESKTOP, "light", 900),

@@ -62,7 +62,7 @@ def readme_commands(text: str) -> None:
 
 
 def doctor(extras: list[str]) -> None:
-    """The doctor names just what is there."""
+    """`weal doctor` lists exactly the installed packages."""
     found = json.loads(weal("doctor", "--json"))
     lacking = [one for one in extras if not found["extras"].get(one, one == "all")]
     assert not lacking, f"weal doctor says that {lacking} are not there"

@@ -53,7 +53,7 @@ def test_a_condition_is_read_and_holds(text, canonical, holds):
         ("", "is empty; write 'purity >= 95'"),
         ("x1 => 95", "at '=>' (character 4): write >="),
         ("x1 < 3,5", "at ',' (character 7): write the number with a point: 3.5"),
-        ("x1 < 1,250", "1.250 or 1250, whichever is meant"),
+        ("x1 < 1,250", "1.250 or 1250, whichever you mean"),
         ("melt temp < 90", "at 'temp' (character 6): a comparison such as <= or 'is' is expected"),
         ("x1 < 90 C", "at 'C' (character 9): 'and' or the end is expected; put a name"),
         ("x1 < 95%", "at '%' (character 8): leave the unit out"),

@@ -42,7 +42,7 @@ def test_a_stop_condition_is_read(text, canonical):
         ("error < six", "'six' in until 'error < six' is unknown; write a number"),
         ("error < nan", "write a number"),
         ("error < 1e999", "too large"),
-        ("error < 1,250", "1.250 or 1250, whichever is meant"),
+        ("error < 1,250", "1.250 or 1250, whichever you mean"),
         ("2*error < 12", "write one of 'error < 6'"),
         ("error < best", "write one of 'error < 6'"),
         ("error < 6 and labels = 80", "write one of 'error < 6'"),
@@ -99,7 +99,7 @@ def test_spellings_of_goals(text, canonical):
     [
         ("above", "without a level; write above 7.5"),
         ("above 7,5", "write the number with a point: 7.5"),
-        ("above 1,250", "1.250 or 1250, whichever is meant"),
+        ("above 1,250", "1.250 or 1250, whichever you mean"),
         ("above 90 %", "leave out '%'"),
         ("above 90 mm deep", "leave out 'deep', or put a name of several parts in quotes"),
         ("above inf", "no number"),

@@ -67,8 +67,8 @@ and when the hyperparameters of its model are fitted.
   less squared error along the whole curve.
 - All methods start from the same first labels of the same splits, so differences are paired. In
   brackets are the 95 % interval by Student's t, and the number of realisations.
-- **Bold**: the difference survives Holm's correction over all tasks of the goal. *Not told apart*
-  says that it does not; it does not say that the methods are equal.
+- **Bold**: the difference survives Holm's correction over all tasks of the goal.
+  *No clear difference*: it does not, which does not mean that the methods are equal.
 - *Random rows* with weal's model differ from weal in the choice of rows alone.
 - Times are processor time of a query on one core. *busy*: other processes took more than half a
   core meanwhile, and the time is to be made again.
@@ -134,7 +134,7 @@ def page(files: Files, figures: Figures) -> str:
 
 
 def lost(rows: GoalRows, found: Found) -> str:
-    """Where weal is worse, and where it is not told apart, before where it is better."""
+    """Where weal is worse, and where there is no clear difference, before where it is better."""
     lines = [f"**{GOALS[rows.goal].title}**, {_count(len(rows.tasks()), 'task')}:", ""]
     for verdict, word in ((WORSE, "than"), (OPEN, "from"), (BETTER, "than")):
         counted = [
@@ -191,7 +191,7 @@ def summary(rows: GoalRows, found: Found) -> str:
         counts = [len(tasks_with(own, verdict)) for verdict in (WORSE, OPEN, BETTER)]
         mean = whole(ends(over_tasks(own.values())))
         lines.append([rows.title(method), len(own), *counts, mean])
-    header = ["weal beside", "tasks", "worse", "not told apart", "better", "mean over tasks"]
+    header = ["weal beside", "tasks", "worse", "no clear difference", "better", "mean over tasks"]
     return table(header, lines, "lrrrrr")
 
 

@@ -30,7 +30,7 @@ from scipy.stats import t as student_t
 from weal.benchmark.statistics import ERROR_RATE, Interval
 from weal.core.arrays import Array
 
-BETTER, WORSE, OPEN = "better", "worse", "not told apart"
+BETTER, WORSE, OPEN = "better", "worse", "no clear difference"
 Row = dict[str, Any]
 
 
@@ -46,7 +46,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What survives the correction: better, worse, or not told apart."""
+        """What survives the correction: better, worse, or no clear difference."""
         if not self.corrected <= ERROR_RATE:
             return OPEN
         return BETTER if self.difference.mean < 0.0 else WORSE

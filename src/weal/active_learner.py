@@ -513,7 +513,7 @@ class LearnerView:
         name : id
             Which candidate.
         quantity : str or None
-            Which quantity; None: the one that the goal looks at first.
+            Which quantity; if None, the first quantity of the goal.
 
         Returns
         -------
@@ -1090,7 +1090,7 @@ class ActiveLearner(LearnerView):
         `ask` is idempotent: without a new label the answer is the same, and a longer batch begins
         with the shorter one. (`Campaign.ask` suggests other rows at each call.) With `more`,
         `same`, `at_most`, `where`, `instead_of` or `rows`, each call suggests other points, and
-        pending points are not asked again. A batch is asked as a whole or not at all.
+        pending points are not asked again. Either the whole batch is asked or nothing.
 
         Parameters
         ----------

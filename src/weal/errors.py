@@ -10,7 +10,7 @@
     NotAuthenticated  a request without a valid token or session
     NotPermitted      a request that its token does not allow
     Conflict          another writer was faster, repeatedly
-    DamagedStore      a store whose events are not those that were written
+    DamagedStore      a store whose events were changed or lost
     ChangedShard      a file of candidates that changed since it was opened
     UnreadableShard   a file of candidates that cannot be read
     WorkerLost        a worker process that ended or cannot be reached
@@ -19,9 +19,9 @@
     TooLarge          a file beyond a limit (`weal.limits`)
     Archived          an ask in an archived campaign
     CampaignExists    a new campaign with the name of an existing one
-    ImplausibleLabel  a label far from its prediction, where the caller accepts no such label
-    NoModel           predictions before there are labels enough for a model
-    Changed           a write that was to happen only if nothing has changed
+    ImplausibleLabel  a label far from its prediction, if the caller rejects such labels
+    NoModel           predictions before there are enough labels for a model
+    Changed           a write that required an unchanged campaign
     Unreachable       a server that gave no answer
 
 Wrong arguments raise ValueError or TypeError. Every error has a `code` (`error_code`): a word that
@@ -225,7 +225,7 @@ class Conflict(WealError):
 
 
 class DamagedStore(WealError):
-    """A store whose events are not those that were written."""
+    """A store whose events were changed or lost."""
 
     code = "damaged_store"
 
@@ -289,19 +289,19 @@ class Archived(WealError):
 
 
 class ImplausibleLabel(WealError, ValueError):
-    """A label far from its prediction, where the caller accepts no such label; nothing is saved."""
+    """A label far from its prediction, if the caller rejects such labels; nothing is saved."""
 
     code = "implausible_label"
 
 
 class NoModel(WealError):
-    """Predictions before there are labels enough for a model."""
+    """Predictions before there are enough labels for a model."""
 
     code = "no_model"
 
 
 class Changed(WealError):
-    """A write that was to happen only if nothing has changed since an event; nothing is written."""
+    """A write that required an unchanged campaign, which has changed since; nothing is written."""
 
     code = "changed"
 

@@ -1,7 +1,7 @@
 """Progress of long work: the callback type, and a progress bar without a thread.
 
 Long functions accept a callback `progress(what, done, total)` and call it now and then from the
-thread that does the work. The library draws nothing by itself.
+thread that does the work. The library itself draws nothing.
 
 `progress_bar` is the bar of the commands and of `ActiveLearner.run`. rich redraws a bar from its
 own thread, which may be writing while Python shuts down and so end the process with SIGABRT. Here

@@ -36,8 +36,8 @@ def test_where_choosing_does_not_pay_one_sees_it():
     words = {row.task: (row.end, row.area) for row in rows}
     assert words["branin"] == ("lower", "lower")
     assert words["higdon"] == ("higher", "higher")
-    assert words["currin"] == ("not told apart",) * 2
-    assert in_one_line(rows) == "lower on 1, higher on 1, not told apart on 1 of 3 tasks"
+    assert words["currin"] == ("no clear difference",) * 2
+    assert in_one_line(rows) == "lower on 1, higher on 1, no clear difference on 1 of 3 tasks"
 
 
 def test_only_pairs_that_were_run_are_told():
@@ -61,4 +61,4 @@ def test_the_report_has_a_section_and_a_table_of_it(tmp_path):
 def test_too_few_realisations_decide_nothing():
     found = results(branin=0.01)
     (row,) = compare_choices(found[found["realisation"] < 5])
-    assert (row.end, row.at_end.low, row.at_end.high) == ("not told apart", 0.0, np.inf)
+    assert (row.end, row.at_end.low, row.at_end.high) == ("no clear difference", 0.0, np.inf)

@@ -78,7 +78,7 @@ def test_a_claim_that_the_numbers_bear_out_holds():
     one = found(3, ends(levels(SYNTHETIC, egp_multiafs=0.5)))
     assert (one.verdict, one.area) == ("holds", "holds")
     assert verdicts(one) == {"holds": 30}
-    alone = "(each by itself, uncorrected: 30 of 30 hold)."
+    alone = "(each on its own, uncorrected: 30 of 30 hold)."
     assert one.words == f"Parts: 5 of 5 hold. Comparisons: 30 of 30 hold {alone}"
 
 
@@ -229,7 +229,7 @@ def test_a_task_that_is_missing_is_said_to_be_and_is_not_counted():
     assert verdicts(one) == {"holds": 12, "missing": 18}
     assert "Missing, wholly or in part, and not counted: California housing." in one.notes
     assert one.words.startswith(
-        "Parts: 2 of 2 hold, 3 missing. Comparisons: 12 of 12 hold, 18 missing (each by itself"
+        "Parts: 2 of 2 hold, 3 missing. Comparisons: 12 of 12 hold, 18 missing (each on its own"
     )
 
 

@@ -157,7 +157,7 @@ def test_a_box_where_every_row_is_there_cannot_be_refined():
     pool = weal.box({"k": range(4), "m": range(4)}, n=16)
     learner = weal.ActiveLearner(pool, n_start=4)
     learner.run(lambda row: row["k"] - row["m"] ** 2, 8)
-    with pytest.raises(ValueError, match="are new, and 5 are to be added; ask for fewer"):
+    with pytest.raises(ValueError, match="are new, and 5 are needed; ask for fewer"):
         learner.refine(5)
 
 

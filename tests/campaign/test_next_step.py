@@ -33,11 +33,11 @@ def test_a_batch_is_measured_and_the_next_one_is_asked_for():
         ids = one.ask(2, by="ann")
         assert (step(one).kind, step(one).text) == (
             "measure",
-            "2 rows of yours are left to measure.",
+            "You have 2 rows left to measure.",
         )
         assert step(one, "bob").text == "4 rows are left to ask for."
         one.tell(ids[0], 1.0, by="ann")
-        assert step(one).text == "1 row of yours is left to measure."
+        assert step(one).text == "You have 1 row left to measure."
         one.tell(ids[1], 2.0, by="ann")
         assert (step(one).kind, step(one).free) == ("ask", 4)
 

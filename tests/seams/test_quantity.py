@@ -110,7 +110,7 @@ def test_a_decimal_comma_is_read_where_it_can_be_nothing_else(quantity):
     assert quantity.read("12,5", decimal_comma=True) == 12.5
     with pytest.raises(ValueError, match=r"write it with a decimal point: 12\.5"):
         quantity.read("12,5", "A-7")
-    with pytest.raises(ValueError, match=r"write 1\.250 or 1250, whichever is meant"):
+    with pytest.raises(ValueError, match=r"write 1\.250 or 1250, whichever you mean"):
         quantity.read("1,250", decimal_comma=True)
     with pytest.raises(ValueError, match=r"write 1\.5 with a point"):
         quantity.check("1,5", "A-7")

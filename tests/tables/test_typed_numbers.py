@@ -35,7 +35,7 @@ def test_numbers_are_taken(text, value):
         (math.inf, "write a finite number"),
         ("1e400", "is '1e400', which is too large"),
         ("007,5", "is '007,5'; write it with a decimal point: 007.5"),
-        ("1,234", "write 1.234 or 1234, whichever is meant"),
+        ("1,234", "write 1.234 or 1234, whichever you mean"),
         ("1,234.5", "without thousands separators: 1234.5"),
         ("1,234,567", "without thousands separators: 1234567"),
         ("12 MPa", "is '12 MPa'; write the number alone, without a unit"),

@@ -38,7 +38,7 @@ def test_more_rows_than_there_are_offers_what_there_is(servers, url, tmp_path):
         assert "<html" not in part.text
         assert "Ask for the 3 that are left" in part.text
         shown(ann, ann.post("/c/steel/ask", {**sent, "n": "3"}))
-        assert "3 rows of yours are left to measure." in words(ann, "/c/steel/bench")
+        assert "You have 3 rows left to measure." in words(ann, "/c/steel/bench")
         for row in weal.open_campaign("steel", url).read_ledger().leases:
             ann.tell("steel", row, "5", ann.secret(), f"{row}-key")
         assert "See the result" in words(ann, "/c/steel/bench")
@@ -152,7 +152,7 @@ def test_a_refused_ask_and_a_refused_name_stay_as_they_were_typed(servers, brows
         assert page.get_by_label("Only rows with").input_value() == "kelvin > 3"
         page.get_by_label("Only rows with").fill("temp > 3")
         page.get_by_role("button", name="Ask", exact=True).click()
-        page.get_by_text("4 rows of yours are left to measure.").wait_for()
+        page.get_by_text("You have 4 rows left to measure.").wait_for()
         page.locator("details summary").first.click()
         page.get_by_label("Your name or initials").fill(" ")
         page.get_by_role("button", name="Change").click()

@@ -410,7 +410,7 @@ def test_from_an_empty_store_to_the_goal_on_a_phone(servers, browser, url):
         page.wait_for_url("**/c/sample-alloys/bench")
         page.get_by_text("288 rows are left to ask for.").wait_for()
         page.get_by_role("button", name="Ask for 8 more rows").tap()
-        page.get_by_text("8 rows of yours are left to measure.").wait_for()
+        page.get_by_text("You have 8 rows left to measure.").wait_for()
         page.locator(".row-head .key-cells dt").first.wait_for()
         assert page.locator(".row-head .key-cells dt").count() == 2
         page.goto(f"{base}/c/sample-alloys/settings")
@@ -421,7 +421,7 @@ def test_from_an_empty_store_to_the_goal_on_a_phone(servers, browser, url):
         for n in (7, 6):
             page.locator("input.value").fill(f"4{n}0")
             page.locator("input.value").press("Enter")
-            page.get_by_text(f"{n} rows of yours are left to measure.").wait_for()
+            page.get_by_text(f"You have {n} rows left to measure.").wait_for()
         page.get_by_text("The goal is reached at 14 labels (labels = 14).").wait_for()
         page.goto(f"{base}/c/sample-alloys/watch")
         page.get_by_role("link", name="Label the next row").tap()

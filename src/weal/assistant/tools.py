@@ -91,7 +91,7 @@ class CampaignTools:
             return _plain(found.best(_count(n, MAX_ROWS)).to_dict())
 
     def get_asked_rows(self, campaign: str) -> list[JsonObject]:
-        """List the rows that were asked and have no label yet, with who has them."""
+        """List the rows that were asked and have no label yet, and the person who reserved each."""
         with self._campaign(campaign) as found:
             return _plain([row_answer(row) for row in found.asked()])
 

@@ -277,7 +277,7 @@ def _panels(tasks: list[str]) -> tuple[NotebookFigure, list[Axes]]:
 
 
 def save(fig: Figure, folder: str | os.PathLike[str], name: str) -> tuple[Path, Path]:
-    """Write NAME.png and NAME.svg into the folder, each whole or not at all; their paths.
+    """Write NAME.png and NAME.svg into the folder, each atomically; their paths.
 
     Pictures that were written there before are replaced, and no other file (ForeignFile).
     """

@@ -26,7 +26,7 @@ interval (`statistics`):
     over all         ratio of NMSE in the geometric mean over all queries (at least MIN_LOG_NMSE)
 
 A ratio below 1 is a gain of active learning. It is "lower" or "higher" if the sign flips decide so,
-with all tasks of a pair of methods in one family, and "not told apart" otherwise.
+with all tasks of a pair of methods in one family, and "no clear difference" otherwise.
 """
 
 from dataclasses import dataclass
@@ -156,7 +156,7 @@ PAIRS = (
     ("weal-auto", "weal-even"),
     ("egp-multiafs", "random"),
 )
-_VERDICT_TEXTS = {HOLDS: "lower", DOES_NOT_HOLD: "higher", UNDECIDED: "not told apart"}
+_VERDICT_TEXTS = {HOLDS: "lower", DOES_NOT_HOLD: "higher", UNDECIDED: "no clear difference"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class ChoiceGain:
     other_nmse: float
     at_end: Interval  # of the ratio
     over_all: Interval
-    end: str  # "lower", "higher" or "not told apart"
+    end: str  # "lower", "higher" or "no clear difference"
     area: str
 
 

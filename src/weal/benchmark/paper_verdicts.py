@@ -214,7 +214,7 @@ class ClaimFound:
             return "none of its tasks was run with the methods it is about"
         alone = verdicts_in_words([c.alone for c in self.comparisons])
         said = f"Parts: {count(self.parts)}. Comparisons: {count(self.comparisons)}"
-        return f"{said} (each by itself, uncorrected: {alone})."
+        return f"{said} (each on its own, uncorrected: {alone})."
 
 
 def judge(

@@ -68,7 +68,7 @@ CHOICE_HEADER = (
 _CHOICE_NOTE = (
     "Ratios of NMSE, geometric means over realisations with 95 % intervals; below 1 choosing pays. "
     "Lower and higher are said where sign flips of whole realisations decide so at 5 %, all tasks "
-    "of a table together; otherwise the two cannot be told apart. Ratios over all queries take an "
+    "of a table together; otherwise there is no clear difference. Ratios over all queries take an "
     "NMSE below 1e-5 as 1e-5: there a noise-free function is learnt."
 )
 

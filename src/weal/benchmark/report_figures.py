@@ -45,7 +45,7 @@ _SETS = {
     "paper": "The paper's methods.",
     "fair": "Methods given the validation labels as first labels, beside EGP-multiAFs, which has "
     "as many labels.",
-    "others": "Other methods, beside those of the paper that they are to be compared with.",
+    "others": "Other methods, beside those of the paper.",
 }
 
 

@@ -211,7 +211,7 @@ _RULES = (
     "differences at the last reading, of logs for NMSE, as they are for NPLL, which is a logarithm "
     "already. It holds, or does not, when that leaves 5 % to chance, corrected for all comparisons "
     "of its claim together (step-down max-t of Westfall and Young); it is undecided otherwise. "
-    "What each would be by itself is counted beside it. Intervals are 95 % of single comparisons, "
+    "The count without correction is given beside it. Intervals are 95 % of single comparisons, "
     "by inverting the same flips. The last reading decides; the verdict by the area over all "
     "readings stands beside it as a second opinion."
 )
@@ -270,9 +270,9 @@ def _row(claim: int, c: ComparisonFound) -> dict[str, object]:
         "from": low,
         "to": high,
         "lower in": f"{c.wins} of {c.difference.n}",
-        "p by itself": number(c.p_alone),
+        "p uncorrected": number(c.p_alone),
         "p in its claim": number(c.p),
-        "by itself": c.alone,
+        "uncorrected": c.alone,
         "verdict": c.verdict,
         "by area": c.area,
     }

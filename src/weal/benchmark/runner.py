@@ -94,7 +94,7 @@ class CurveJob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawJob:
-    """One realisation whose points are to be drawn."""
+    """One realisation to draw."""
 
     task: Task
     realisation: int

@@ -9,7 +9,7 @@ that all of them reached.
     area           mean over t = 1 .. T of log10 max(NMSE, MIN_LOG_NMSE), and of NPLL; of the joint
                    NPLL over those t where it was computed
     labels needed  labels used when NMSE first is at or below a level; infinite if it never is,
-                   and so is the median if half of the runs never reach the level
+                   and the median is infinite if half of the runs never reach the level
     cost           processor time of a query, metrics included: (seconds_T - seconds_0) / T
 
 A number that is not finite makes its mean not finite: nothing is left out in silence.

@@ -108,7 +108,7 @@ def _add_rows(session: Session, space: DesignSpace, rows: Sequence[Row], who: st
 
 
 def refine(session: Session, n: int, who: str) -> list[str]:
-    """Add n candidates of the box near those that would be asked next; their ids."""
+    """Add n candidates of the box near the next queries; their ids."""
     ledger, state = session.ledger, session.state
     space = box_of(ledger)
     if not scored_views(state):

@@ -1167,7 +1167,7 @@ class Campaign(CampaignLog):
         return len(made.table)
 
     def refine(self, n: int = 100, *, by: str | None = None) -> list[str]:
-        """Add candidates near those that would be asked next, within the box of the campaign.
+        """Add candidates near the rows that would be asked next, within the box of the campaign.
 
         The campaign must have been created from `weal.box` or `weal new --box`. The new rows
         satisfy its bounds, mixtures and constraints.

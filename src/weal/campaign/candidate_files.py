@@ -209,7 +209,7 @@ def more(ledger: Ledger, source: object, who: str, before: FileCandidates) -> li
     id_column = None if ledger.numbered else ledger.id_column
     pool = _open_dataset(source, id_column, columns, ())
     grown = replace(before, pieces=(*before.pieces, pool), made={})
-    all_of_them = grown.candidates.dataset  # the index of all ids finds those that repeat
+    all_of_them = grown.candidates.dataset  # the index of all ids finds duplicates
     quantities = [one.quantity for one in ledger.quantities.values()]
     cells = _label_cells(pool, [one.column for one in quantities if one.column is not None])
     return _drafts(pool.with_sums(all_of_them.sums), quantities, cells, who)

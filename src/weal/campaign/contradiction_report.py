@@ -81,7 +81,7 @@ CONTRADICTIONS_KIND, CONTRADICTIONS_VERSION = "contradictions", 2  # of the snap
 def find_contradictions(session: Session, quantity: str | None = None) -> tuple[Contradiction, ...]:
     """Sets of labels of a number that the other labels contradict; empty without a model.
 
-    `quantity` None is the one that the goal looks at first.
+    If `quantity` is None, the first quantity of the goal.
     """
     view, ledger = session.view(quantity), session.ledger
     if not view.has_model or not len(view.labels) or not is_number(view):

@@ -151,7 +151,7 @@ class LedgerLabel:
     time: datetime
     who: str
     note: str | None = None
-    sure: bool = False  # never to be taken for an outlier
+    sure: bool = False  # never treated as an outlier
 
 
 @dataclass(frozen=True, slots=True)

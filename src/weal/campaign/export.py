@@ -70,7 +70,7 @@ def check_worksheet(to: str | os.PathLike[str], force: bool = False) -> Path:
 def write_worksheet(
     rows: "Sequence[LeasedRow]", ledger: Ledger, place: Path, force: bool = False
 ) -> None:
-    """Write the worksheet of these rows, whole or not at all."""
+    """Write the worksheet of these rows atomically."""
     table = worksheet(rows, ledger)
     with new_table_file(place, force) as draft:
         if place.suffix.lower() == ".xlsx":
@@ -169,7 +169,7 @@ def export(
     campaign: "Campaign", what: str, path: str | os.PathLike[str], *, force: bool = False,
     quantity: str | None = None,
 ) -> int:  # fmt: skip
-    """Write a table to a file, whole or not at all; returns its number of rows.
+    """Write a table to a file atomically; returns its number of rows.
 
     An existing file is only replaced with `force`. A folder of
     predictions is of one quantity; a file has all.

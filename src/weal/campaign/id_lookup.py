@@ -1,8 +1,8 @@
 """Candidates looked up by id, and suggestions for misspelt ids.
 
 The store answers first: it needs no numerical library. The ids of candidates in files are not in
-the store; the index beside the files has them (`candidate_files`). An id that is not there is
-compared with those that are: another case, other zeros, other signs, or one wrong letter.
+the store; the index beside the files has them (`candidate_files`). An unknown id is compared with
+the existing ones: another case, other zeros, other signs, or one wrong letter.
 """
 
 import re

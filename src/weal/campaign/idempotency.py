@@ -14,7 +14,7 @@ all of it is there already, leaves its key unused.
 How keys are stored: the first event of a call has the key, and `call` in its body,
 
     rows     rows that the call was about
-    events   events that it wrote, this one first: rows that were there already have none
+    events   events that it wrote, this one first: existing rows have none
     digest   of the content
 
 weal 0.2 wrote no `call`, and the keys `KEY/0`, `KEY/1`, ... for several labels. There the content
@@ -267,7 +267,7 @@ def check_command(tx: Transaction, key: str, call: AskCall) -> None:
 def _compare(key: str, events: Sequence[Event], call: AskCall, checks: int) -> None:
     """Raise ReusedKey if another call asked for these rows."""
     first = events[0]
-    if first.kind != "asked":  # a label was told under a key with the form of ours
+    if first.kind != "asked":  # a label was told under a key with the form of our keys
         raise _refuse(key, first, str(change_of(first, str(first.body.get("quantity")))), str(call))
     lease = datetime.fromisoformat(first.body["until"]) - first.time
     drawn = bool(first.body["check"])

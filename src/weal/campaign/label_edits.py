@@ -2,7 +2,7 @@
 
     correct     another value or note for this label; other labels of the row stay
     repeat      a second measurement beside it
-    confirm     the label is right, and never taken for an outlier
+    confirm     the label is right, and is never treated as an outlier
     withdraw the label is withdrawn; a failure is withdrawn in the same way
     failed      the run failed: all labels of the row are withdrawn
     unskip      the row may be suggested again

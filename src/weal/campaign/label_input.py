@@ -72,7 +72,7 @@ def _entries_of_row(
     quantities: Mapping[str, Quantity], name: str, value: object, noise: object,
     note: str | None, sure: bool,
 ) -> list[LabelInput]:  # fmt: skip
-    """The labels of one row: of the only quantity, or of those that a dict names."""
+    """The labels of one row: of the only quantity, or of the quantities in a dict."""
     if not isinstance(value, Mapping) and len(quantities) > 1:
         example = ", ".join(f"{one!r}: ..." for one in quantities)
         raise ValueError(

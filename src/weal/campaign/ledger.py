@@ -161,7 +161,7 @@ class Ledger:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns of the candidates, those that are not inputs included."""
+        """The columns of the candidates, including columns that are not inputs."""
         return [str(one["name"]) for one in self.plan.get("columns", ())]
 
     @property

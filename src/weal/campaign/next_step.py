@@ -65,7 +65,7 @@ class NextStep:
 
 
 def ask_text(rows: int, free: int) -> str:
-    """The button that asks for so many rows, of those that are free.
+    """The text of the button that asks for this many of the free rows.
 
     >>> ask_text(8, 40), ask_text(3, 3), ask_text(1, 1)
     ('Ask for 8 more rows', 'Ask for the 3 that are left', 'Ask for the last row')
@@ -92,7 +92,7 @@ def next_step(
     found = reached_by_labels(ledger) or reached
     if mine:
         kind: Kind = "measure"
-        text = f"{_count(mine, 'row')} of yours {_is(mine)} left to measure."
+        text = f"You have {_count(mine, 'row')} left to measure."
     elif free:
         kind = "stop" if found else "ask"
         text = f"{_count(free, 'row')} {_is(free)} left to ask for."

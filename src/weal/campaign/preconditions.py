@@ -38,7 +38,7 @@ class GuardedStore:
     def transact(
         self, name: str, decide: Decide, chunks: Sequence[Chunk] = ()
     ) -> tuple[Event, ...]:
-        """As of the store; Changed if something is to be written and the state is another."""
+        """As in the store; raises Changed if there is something to write and the state differs."""
         before = ""
 
         def decide_if_expected(tx: Transaction) -> Sequence[Draft]:

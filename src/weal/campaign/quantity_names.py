@@ -1,7 +1,7 @@
 """Quantities as people name them: `yield=82.1`, by the name of the quantity or of its column.
 
     yield=82.1            the name, or the name of its column: 'yield [%]=82.1'
-    Yield=82.1            in another case, where only one quantity is meant
+    Yield=82.1            in another case, if only one quantity matches
     'a=b=82.1'            the name ends at the last = before which there is a known one
 
 A campaign with one quantity needs no name. Standard library only: `weal tell` starts no numerics.
@@ -19,7 +19,7 @@ RESERVED = (WORKED, "failed")  # names that no quantity can have
 
 
 def find_named(quantities: Mapping[str, Quantity], given: object) -> Quantity:
-    """The quantity that a person means; ValueError names those that there are.
+    """The quantity with this name; ValueError lists the existing ones.
 
     >>> from weal.quantities.number import Number
     >>> there = {"yield": Number("yield", "%", "yield [%]"), "purity": Number("purity")}

@@ -2,7 +2,7 @@
 
     number     error estimates, model, suspects, contradictions: as in a campaign with one number
     words      log loss, accuracy and calibration, each label predicted from the others; labels with
-               a left-out probability below MIN_PLAUSIBLE are to be checked
+               a left-out probability below MIN_PLAUSIBLE should be checked
     failures   the share of runs that failed, and the input ranges in which P(works) is lowest
 
 A campaign with one number and without failures has no such parts: its status is that of the number.

@@ -14,7 +14,7 @@
 
 The state depends on the events alone. A label that no model can use (1e300 among ones) stays in the
 events and is left out of the state, with the reason, until it is corrected. A lease lapses by the
-clock, which is no event: `state_for_choice` releases lapsed leases.
+clock, not by an event: `state_for_choice` releases lapsed leases.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

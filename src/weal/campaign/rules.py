@@ -62,7 +62,7 @@ class LabelInput:
     y: float
     noise: float | None = None
     note: str | None = None
-    sure: bool = False  # never to be taken for an outlier
+    sure: bool = False  # never treated as an outlier
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Runs of a campaign: ask, measure with a callable oracle, tell, each as an event of the store.
 
-The loop is that of a learner (`weal.learner.run`). Rows are leased to who runs it, labels and
-failures are written by the thread that called `run`, and rows that were not measured are given
-back at the end, unless they got a label or another holder meanwhile.
+The loop is that of a learner (`weal.learner.run`). Rows are leased to the person who runs it,
+labels and failures are written by the thread that called `run`, and rows that were not measured are
+given back at the end, unless they got a label or another holder meanwhile.
 """
 
 from collections.abc import Callable, Hashable, Sequence

@@ -179,11 +179,11 @@ class Session:
         return ActiveLearner.of(self.state, self.beliefs)
 
     def view(self, part: str | None = None) -> QuantityView:
-        """The state as a part sees it; None: the part that the goal looks at first."""
+        """The state restricted to a part; None: the first part of the goal."""
         return lead_view(self.state) if part is None else self.state.view(part)
 
     def model(self, part: str | None = None) -> Model:
-        """The model of all labels of a part (None: the one that the goal looks at first).
+        """The model of all labels of a part (None: the first part of the goal).
 
         RuntimeError if there are too few.
         """

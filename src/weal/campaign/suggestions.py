@@ -470,7 +470,7 @@ class LeasedRow:
     near: tuple[Neighbour, ...]
     sentences: tuple[str, ...]
     brief: str = ""  # the main reason, in a few words
-    repeat: bool = False  # whether it has a label, and is to be measured again
+    repeat: bool = False  # whether it has a label and is asked for a repeat
     # predictions of further quantities, of words, and of "worked", by name
     quantities: dict[str, QuantityPredictionBody] = field(default_factory=dict)
 

@@ -34,7 +34,7 @@ class SuspectReport:
 def find_suspects(session: Session, quantity: str | None = None) -> SuspectReport:
     """Labels of a number that are probably wrong by the model; none before there is one.
 
-    `quantity` None is the one that the goal looks at first.
+    If `quantity` is None, the first quantity of the goal.
     """
     view = session.view(quantity)
     if not view.has_model or not is_number(view):

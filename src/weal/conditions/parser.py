@@ -269,5 +269,5 @@ class _Parser:
         if not re.fullmatch(r"[\d.]+,[\d.]+", found):
             return None
         point, plain = found.replace(",", "."), found.replace(",", "")
-        either = f"{point} or {plain}, whichever is meant" if _THOUSANDS.fullmatch(found) else point
+        either = f"{point} or {plain}, whichever you mean" if _THOUSANDS.fullmatch(found) else point
         return f"write the number with a point: {either}"

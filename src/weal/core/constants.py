@@ -7,8 +7,8 @@ judgement. What follows from double precision or from a definition stands where 
 INTERVAL_LEVEL = 0.9  # of the intervals that are shown
 
 # The prior of an integrated magnitude (`conjugate_magnitude`): worth 2 A0 = 1 label, of variance B0
-# / A0 = 1. With 1.5, worth 3 labels, long lengthscales, whose magnitudes are large, were spoken
-# against: log10 NMSE was 0.02 to 0.04 higher at noise of 10 to 30 %, 0.02 on the ten tasks.
+# / A0 = 1. With 1.5, worth 3 labels, long lengthscales, whose magnitudes are large, were penalised:
+# log10 NMSE was 0.02 to 0.04 higher at noise of 10 to 30 %, 0.02 on the ten tasks.
 MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B = 0.5, 0.5
 
 # Labels that the fit of kernel parameters has spent (`conjugate_magnitude`): labels to come have
@@ -16,7 +16,7 @@ MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B = 0.5, 0.5
 # and 87 % at 15, 20 and 30 labels of 23 tables; five times as many experts 87, 86 and 87 %.
 # With all classes of models 5 held 89, 87 and 89 %, and 7 about 90, 88 and 89 %.
 # An expert whose noise has the share FITTED_FREEDOM_NOISE of the variance of labels spends half of
-# it. One without noise spends the share FEW_LABELS / labels: real labels seldom have none, though
+# it. One without noise spends the share FEW_LABELS / labels: real labels rarely have none, though
 # few of them may look so; from 30 labels on posterior points show what those without noise leave
 # open, and 7 for all cost the five functions of the benchmark 0.03 to 0.09 in log density.
 FITTED_FREEDOM, FITTED_FREEDOM_NOISE = 7.0, 0.02
@@ -79,8 +79,8 @@ ANOVA_START, ANOVA_RATIO = 2.0, 1e-2  # lengthscale and noise ratio that its fit
 FIT_ITERATIONS = 60  # of L-BFGS, at most
 FIT_ROUNDS = 2  # of a fit where noise is stated, whose unit follows from where the peak is
 
-# The search for the few of many inputs that matter (`relevance.forward`), from MANY_INPUTS on:
-# found on 18 inputs of which 3 matter. Lengthscales of those that do and do not (the latter times
+# The search for the few of many inputs that matter (`relevant_inputs`), from MANY_INPUTS on:
+# found on 18 inputs of which 3 matter. Lengthscales of inputs that do and do not (the latter times
 # sqrt d), the noise ratio, log evidence that an input has to add, and labels that are looked at.
 MANY_INPUTS = 6
 SHORT_LENGTH, LONG_LENGTH = 1.5, 5.0
@@ -109,10 +109,10 @@ UNIT_LABELS, UNIT_ROUNDS = 100, 30
     MIN_LABELS_FOR_OUTLIERS,
 ) = 0.01, 5.0, 6.0, 0.2, 6
 # Powers of ten by which the decimal point of a label slips, and how likely one has
-# (`slips_and_swaps`); nats by which what the others expect has to speak against zero. At 0 nats
-# sharp peaks of 8 to 15 labels were taken for slips (3.1 and 1.8 % of labels, at 5 nats 0.9 and 0.4
-# %, as without slips at all): there it spoke for zero or against it by 8 nats at most, where labels
-# had slipped by 10 to 22.
+# (`slips_and_swaps`); nats by which the predictions of the other labels must contradict zero. At 0
+# nats sharp peaks of 8 to 15 labels were treated as slips (3.1 and 1.8 % of labels, at 5 nats 0.9
+# and 0.4 %, as without slips at all): there it favoured or contradicted zero by 8 nats at most,
+# where labels had slipped by 10 to 22.
 DECIMAL_SLIP_POWERS, PRIOR_SLIPPED, MIN_NATS_AGAINST_ZERO = (-3, -2, -1, 1, 2, 3), 0.01, 5.0
 # Penalty in nats of an excluded label, and of one beyond all others by more than their range:
 # without it a tenth of clean fits raised a false alarm. What it is charged that labels are skewed.
@@ -141,7 +141,7 @@ MAX_WARPED_MEAN_VARIANCE = 0.25
 # pool.
 N_TARGET_POINTS = 128
 # Experts that take part have this weight or more, and are the weightiest if there are many: the
-# cost goes with their square, and from the ninth on they seldom have more than a hundredth each.
+# cost goes with their square, and from the ninth on they rarely have more than a hundredth each.
 MIN_EXPERT_WEIGHT, MAX_EXPERTS_IN_REDUCTION = 1e-2, 8
 # Candidates that it is computed for, half of them by variance and half by hash: with 256 of 500 a
 # query of the ten tasks takes 13 % more processor time than with the six functions weighted before.

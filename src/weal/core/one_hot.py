@@ -3,7 +3,7 @@
 A table of d columns has G inputs: numbers, of one column each, and categories, of one column for
 each level. `widths` (G,) has the number of columns of each input, in order; an empty tuple means
 that every column is an input. The levels of a category are exchangeable: any two of them have the
-squared distance LEVEL_DISTANCE2, so a category has one lengthscale and one relevance, whatever the
+squared distance LEVEL_DISTANCE2, so a category has one lengthscale, whatever the
 number of its levels.
 
     e_a                one-hot row of level a      |e_a - e_b|^2 = 2

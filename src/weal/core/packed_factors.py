@@ -4,10 +4,10 @@
          [2, 3, 0],      packed: 1 2 3 4 5 6
          [4, 5, 6]]
 
-A row more is t + 1 numbers at the end, and the first n rows are the first n (n + 1) / 2 numbers.
-So BLAS solves with the numbers in place (`dtpsv`), whatever room there is behind them. A square
-matrix with room to spare is no contiguous one: it would be copied for every solution, which takes
-five times as long as the solution itself at 2,000 labels.
+A row more is t + 1 numbers at the end, and the first n rows are the first n (n + 1) / 2 numbers. So
+BLAS solves with the numbers in place (`dtpsv`), whatever room there is behind them. A square matrix
+with spare room is not contiguous: it would be copied for every solution, which takes five times as
+long as the solution itself at 2,000 labels.
 """
 
 from typing import Self

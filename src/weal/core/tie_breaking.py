@@ -5,8 +5,8 @@ least hash of (seed, id) is taken: rounding, the order of the pool and the numbe
 decide nothing.
 
 Blocks. `best_candidates` looks at one block of candidates, `merge` puts two answers together, in
-any order and grouping with the same result: an answer holds the few best, and whoever could still
-be taken once a better score turns up elsewhere. A candidate cannot if another has as good a score
+any order and grouping with the same result: an answer holds the few best, and all that could still
+be chosen once a better score turns up elsewhere. A candidate cannot if another has as good a score
 and a lesser hash, so that even where all scores are equal few are held.
 
 Start. Before there are labels enough for a model, each next point is the one farthest from all

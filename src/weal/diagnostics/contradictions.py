@@ -13,8 +13,8 @@ not a third of all labels. So three kinds of sets are compared by evidence, each
              is not reported.
     sure     labels marked as sure that are FAR_SDS or more from their prediction, in sds of the
              other labels. Labels of a peak are not errors: next to one another, or a single one
-             beyond PEAK_SDS, unless its decimal point has slipped. Nor are all labels beyond some
-             value of an input, where the function may jump.
+             beyond PEAK_SDS, unless its decimal point has slipped. Neither are all labels beyond
+             some value of an input, where the function may jump.
 
 Nothing is changed. A set that is found is left out of the further search. Of more than MOST_LABELS
 labels, so many are used for each question: some of the set, the nearest to them and others evenly

@@ -17,9 +17,8 @@ there are more than MANY, the steps are longer, and not every label is kept.
 A selection costs t^3, and the learner makes about five of them while labels double. So with more
 than MAX_LABELS_RESELECTED labels, past experts are selected, from AS_IT_WAS labels on, each time
 that half as many labels have come, by at most RESELECTION_LABELS of them, evenly spread. These
-experts are coarser than those that the learner had: on three functions, 400 labels each, past
-estimates were 0 to 4 % too high in the middle, a few by up to 37 %. The last estimate is that of
-the model itself.
+experts are coarser than the learner's: on three functions, 400 labels each, past estimates were 0
+to 4 % too high in the middle, a few by up to 37 %. The last estimate is that of the model itself.
 
 With more than MANY labels, the past beyond REPLAYED of them uses the present experts, trained on
 these labels in the same order: one pass over the labels, with bounded work (`model.expert_kind`).

@@ -7,10 +7,10 @@ rms_interval      of a root mean square error. With normal errors n e^2 / sigma^
 share_interval    of a share of right predictions: Jeffreys' interval
 rms_error         the standard error of a root mean square, from the spread of the squares
 
-Both hold INTERVAL_LEVEL, and know of the number of labels and of nothing else.
+Both have the level INTERVAL_LEVEL and depend only on the number of labels.
 
 left_out_interval   of the error over all rows, where leave-one-out is the estimate. Labelled rows
-                    are no sample of all rows: in 40 campaigns of 36 labels (four functions of three
+                    are not a random sample: in 40 campaigns of 36 labels (four functions of three
                     inputs, 400 candidates, noise of a tenth of the spread) the true error was 0.38
                     to 1.42 times the left-out one (5 % to 95 %) with rows that the model chose, and
                     0.6 to 1.5 times with random rows; the interval of the number of labels alone

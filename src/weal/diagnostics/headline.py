@@ -5,7 +5,7 @@
                were measured. Before, leave-one-out.
     accuracy   of words that are learnt: the share of labels predicted right from the others
     best       the best label, and what may still be gained (`diagnostics.posterior_draws`)
-    members    rows of the goal's set that were found, and those that are expected among the others
+    members    rows of the goal's set that were found, and the number expected among the others
     front      measured Pareto rows, and what one more label may add to their hypervolume
 
 Comparisons are in the units of the value: the same after the first labels, what as many rows chosen

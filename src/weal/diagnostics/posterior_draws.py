@@ -5,7 +5,7 @@ values of f at some rows. Joint values matter: rows near each other are high tog
 rows above a level varies more than independent probabilities would say. From the draws follow
 
     possible_gain    by how much the best row without a label exceeds the best measured one, in f:
-                     the noise of the best label is no gain. Rows: those with the largest
+                     the noise of the best label does not count. Rows: those with the largest
                      mean + OPTIMISM sd. Also the best of as many rows drawn at random.
     expected_rows    how many rows without a label belong to the set of a goal. Rows: a random
                      sample, whose share stands for all

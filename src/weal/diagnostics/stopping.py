@@ -36,7 +36,7 @@ PRIOR_RESIDUAL, SCATTER_WEIGHT = 0.1, 4.0
 DEGREES_OF_FREEDOM = 4.0  # of the Student-t
 # surprises that c is taken from, and how many of size 1 on top
 N_RECENT_ERRORS, PRIOR_UNIT_ERRORS = 30, 5.0
-FARTHEST_AHEAD = 20  # times the labels at hand: nobody knows beyond
+FARTHEST_AHEAD = 20  # times the present labels: unknown beyond
 _STOPPING_KEY = 17  # part of the random key
 
 

@@ -129,7 +129,7 @@ def _inclusion_state(trained: TrainedEnsemble, first: int) -> tuple[InclusionSta
     """Inclusion state of the labels from number `first` on, and their log outlier prior (t,)."""
     ens, labels = trained.ensemble, trained.all_labels
     y, noise_var = trained.warp.labels(labels.y[first:]), labels.noise_var[first:]
-    variance = float(trained.prior.scale.variance[0])  # of labels that settled the experts
+    variance = float(trained.prior.scale.variance[0])  # of labels that selected the experts
     noise_var = trained.warp.variances(noise_var, labels.y[first:])
     noise_var = ens.known_noise(labels.X[first:], noise_var) / variance
     units = ens.scale.unit / variance

@@ -46,7 +46,7 @@ def write(
     """Write a file of this kind; `header` holds JSON values.
 
     A file that weal wrote is replaced; ForeignFile if another's is there. At a path that weal
-    itself chose, under a hash, any plain file is a damaged one of ours (`replaces_any_file`).
+    itself chose, under a hash, any plain file counts as a damaged weal file (`replaces_any_file`).
     """
     path = Path(path)
     stamp = {"format": "weal", "format_version": FORMAT_VERSION, "weal_version": __version__}

@@ -244,7 +244,7 @@ def _header(pool: MemoryCandidates) -> Header:
 
 
 def _arrays(pool: MemoryCandidates) -> tuple[Arrays, dict[str, PackedColumn]]:
-    """Columns as arrays, and those that are lists of cells, by their number."""
+    """Columns as arrays, and columns that are lists of cells, by their number."""
     if pool.frame is None:
         return {"X": pool.X}, {}
     arrays: Arrays = {}

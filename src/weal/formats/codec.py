@@ -46,7 +46,7 @@ class ArrayFields(Generic[T]):
         return {array: np.asarray(part) for array, part in parts.items() if part is not None}
 
     def from_arrays(self, arrays: Mapping[str, Array], **others: object) -> T:
-        """The dataclass that `to_arrays` encoded, with its fields that are no arrays."""
+        """The dataclass that `to_arrays` encoded, with its fields that are not arrays."""
         parts = {
             field: arrays.get(array) if field in self.optional else arrays[array]
             for field, array in self.names.items()

@@ -272,7 +272,7 @@ def _measured(
     given = tuple(quantity_from_json(body) for body in header["given"])
     wanted = {part.name for one in (*measured, *given) for part in one.parts()}
     if not measured or wanted != {one.quantity.name for one in parts} - {WORKED}:
-        raise ValueError("its quantities are not those that have labels")
+        raise ValueError("its quantities differ from the quantities of its labels")
     return measured, given
 
 

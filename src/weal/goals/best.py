@@ -15,7 +15,7 @@ In 96 searches (`benchmarks/stopping.py`: 12 results of laboratory tables, 8 sta
 labels, up to 60 labels) this advice came 87 times, after 34 labels (median). The best label was
 then short of the best row by 3.6 % of the range of the results (mean; median 0.5 %, worst 30 %;
 mean after 60 labels 0.4 %), and by more than 2 % in 30 of the 87. Of 15 other rules (below 0.01,
-0.003 or 0.001 sds, 2 to 10 times running, over unmeasured rows), those that stop half of the
+0.003 or 0.001 sds, 2 to 10 times running, over unmeasured rows), thresholds that stop half of the
 searches are short by more than 2 % in 18 to 33 % of them. No calibrated probability that a better
 row is left is known, so none is shown.
 """
@@ -105,7 +105,7 @@ class Best:
         return {"kind": self.kind, "text": self.text, **own, **of}
 
     def scored(self, quantities: Sequence[str]) -> Sequence[str]:
-        """The one that it names, or the first."""
+        """The named quantity, or the first."""
         return [self.quantity] if self.quantity else quantities[:1]
 
     @property

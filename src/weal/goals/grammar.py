@@ -105,7 +105,7 @@ def combine_goals(
 def revise_goal(
     goal: Goal, subject_to: Sequence[str] | None, weights: Mapping[str, float] | None
 ) -> Goal:
-    """The goal with other constraints or weights; None: those that it has, empty: none.
+    """The goal with other constraints or weights; None keeps the present ones, empty removes them.
 
     >>> revise_goal(parse_goal("maximise yield subject to purity >= 95"), ["cost < 3"], None).text
     'maximise yield subject to cost < 3'
@@ -263,7 +263,7 @@ def _number(part: str, what: str, given: str) -> float:
     """A finite number with a decimal point."""
     if "," in part and any(letter.isdigit() for letter in part):
         point, plain = part.replace(",", ".", 1), part.replace(",", "")
-        either = f"{point} or {plain}, whichever is meant" if _THOUSANDS.fullmatch(part) else point
+        either = f"{point} or {plain}, whichever you mean" if _THOUSANDS.fullmatch(part) else point
         raise ValueError(f"{what} is {given!r}; write the number with a point: {either}")
     if not _PLAIN.fullmatch(part) or not math.isfinite(float(part)):
         raise ValueError(f"{what} is {given!r}; {part!r} is no number such as 7.5")

@@ -36,7 +36,7 @@ CurveKind = Literal["errors", "best", "f1", "hypervolume"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointBelief:
-    """What the models say of N rows, by the name of the quantity, and the labels so far.
+    """Predictions of the models for N rows, by the name of the quantity, and the labels so far.
 
     A quantity without a model is in neither `numbers` nor `probabilities`. Labels are in the
     user's units, words by their code, repeats by their mean; a label that is treated as wrong is
@@ -124,7 +124,7 @@ class Goal(Protocol):
 
     @property
     def directions(self) -> tuple[tuple[str | None, bool], ...]:
-        """Its objectives: the quantity that is to be high or, where True, low; one or two or none.
+        """Its objectives: the quantity to maximise or, where True, to minimise; one or two or none.
 
         None instead of a name is the only quantity.
         """

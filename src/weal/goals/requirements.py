@@ -176,7 +176,8 @@ def _code(of: "Quantity", word: str, text: str) -> int:
         return int(of.read(word))
     except ValueError:
         raise ValueError(
-            f"{WHAT} {text!r}: {word!r} is no label of {of.name}; it is one of {some(of.words, 10)}"
+            f"{WHAT} {text!r}: {word!r} is not a label of {of.name}; it is one of "
+            f"{some(of.words, 10)}"
         ) from None
 
 

@@ -95,7 +95,7 @@ class Threshold:
         return {"kind": self.kind, "text": self.text, **found, **of}
 
     def scored(self, quantities: Sequence[str]) -> Sequence[str]:
-        """The one that it names, or the first."""
+        """The named quantity, or the first."""
         return [self.quantity] if self.quantity else quantities[:1]
 
     @property
@@ -170,7 +170,7 @@ class Threshold:
         return self._share_wrong
 
     def _share_wrong(self, mean: "Array", truth: "Array") -> float:
-        """The share of rows on the wrong side, of half a row more: none is no division by 0."""
+        """The share of rows on the wrong side; half a row is added so that it is never 0."""
         wrong = self.true_members(mean) != self.true_members(truth)
         return float((wrong.sum() + 0.5) / len(wrong))
 

@@ -3,7 +3,7 @@
 For a batch of n rows with one level of a factor (`same`), a greedy batch is chosen within each
 promising level, and the level whose batch has the largest joint value (`batch_value`) is taken. The
 level of the best single row may have nothing else to offer; and a batch that is chosen freely and
-filtered afterwards is no batch of n rows. A level with fewer than n free rows is not compared.
+filtered afterwards has fewer than n rows. A level with fewer than n free rows is not compared.
 
 Promising levels are the MAX_FINALISTS with the largest quick values (`level_screening`). Where
 there are more than MAX_LEVELS, quick values are computed for as many: of a column of numbers for
@@ -11,7 +11,7 @@ levels evenly spaced by rank, and then for MAX_NEIGHBOURS between the best one a
 of words for the levels with the most free rows. A level is tried on MAX_LEVEL_ROWS of its rows; a
 pool in files is searched in a sample.
 
-For several levels (`at_most`) sets of levels are compared by batches: those that a greedy batch
+For several levels (`at_most`) sets of levels are compared by batches: levels that a greedy batch
 opens as it goes until it may open no more; and the MAX_FINALISTS sets with the largest quick values
 among all sets, or, where there are more than MAX_LEVELS, the set whose levels are added one by one,
 each the one with which the quick value of all is largest.

@@ -5,8 +5,8 @@
               column or one combination of several, and each column of `at_most`
 
 A level is a different value of a column (`tables.condition_columns`). A row with a missing cell in
-such a column has no level, and is not asked. Columns are read by name, and only those that are
-needed: from the frame that the candidates came in, or from their files.
+such a column has no level, and is not asked. Columns are read by name, and only as needed: from the
+frame that the candidates came in, or from their files.
 """
 
 from collections.abc import Callable, Sequence

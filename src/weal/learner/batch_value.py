@@ -58,7 +58,7 @@ class BatchValues:
     """Batches of one state, and their values.
 
     A batch of some rows is chosen in the part of the pool that they are, at the cost of these rows
-    alone, where the functions score a row by itself.
+    alone, where the functions score each row independently.
     """
 
     state: State  # with the selected experts, conditioned on all labels at once
@@ -118,7 +118,7 @@ class BatchValues:
         return np.asarray(np.maximum(scores[0] - min(low[0], 0.0), 0.0))
 
     def row_amounts(self) -> Array:  # (U,)
-        """What each row counts by itself."""
+        """The weight of each row alone."""
         assert self.scores is not None
         return self.amounts(self.scores.scores)
 

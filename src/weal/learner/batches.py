@@ -131,8 +131,8 @@ def _check_rows(state: State, limits: BatchLimits, wanted: int) -> None:
         if left < wanted:
             replace(state, allowed=None).free(wanted)
             raise Exhausted(
-                f"asked for {wanted:,} more, and {left:,} candidates are left besides those that "
-                "come back; ask for fewer"
+                f"asked for {wanted:,} more, and {left:,} candidates are left besides the rows to "
+                "replace; ask for fewer"
             )
         return
     assert limits.allowed is not None

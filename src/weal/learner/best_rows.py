@@ -98,7 +98,7 @@ def _with_goal(state: State, goal: Goal) -> State:
 
 
 def _likely_rows(state: State, beliefs: PosteriorCache) -> NDArray[np.intp]:
-    """Positions of measured rows and of those that may belong to the set, of a pool in files."""
+    """Positions of measured rows and of rows that may belong to the set, of a pool in files."""
     goal = state.settings.goal
     functions: dict[str, Acquisition] = {f"P({goal.text})": _membership_score(goal)}
     if not goal.pointwise:
@@ -130,7 +130,7 @@ def remaining_gain(state: State, beliefs: PosteriorCache) -> float | None:
         return 0.0
     if goal.is_joint:
         gain = joint_gain(state, beliefs, goal, found.at[free])
-        return np.inf if gain is None else gain  # all is to be gained before the first such row
+        return np.inf if gain is None else gain  # before the first such row
     belief = belief_at(beliefs.posterior(view), found.at[free])
     return float(np.exp((ei_min if goal.lowest else ei)(belief).max()))
 

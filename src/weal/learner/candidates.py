@@ -176,7 +176,7 @@ class Candidates(Protocol):
         """Labels in the columns of quantities, from a position on: (quantity, label by id)."""
 
     def with_cost_function(self, cost: Cost) -> "Candidates":
-        """The candidates with a way to find the costs of those that are added."""
+        """The candidates with a way to find the costs of added candidates."""
 
     def subset(self, at: Positions) -> "Candidates":
         """The candidates at these positions, in memory."""

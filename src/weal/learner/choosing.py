@@ -1,6 +1,6 @@
 """The next query: a pure function of the state and its posterior.
 
-One acquisition function chooses by itself. Several choose together by Algorithm 2 of the paper
+One acquisition function chooses alone. Several choose together by Algorithm 2 of the paper
 (`core.paper.adaptive_acquisition`): before the first choice after a new label, each function names
 its best candidate and pays the loss of that candidate's pseudo label; the weights omega follow, and
 the weighted sum of scores chooses. The weights depend on the labels, not on pending candidates.
@@ -370,7 +370,7 @@ def shortlist_state(state: State, beliefs: PosteriorCache) -> State:
 def state_of_part(state: State, beliefs: PosteriorCache, at: NDArray[np.intp]) -> State:
     """The state with only these candidates, whose scores are those in the whole pool.
 
-    That holds for functions that score a candidate by itself: `is_pointwise`.
+    That holds for functions that score each candidate independently: `is_pointwise`.
     """
     known = with_selected_experts(state, beliefs)
     return replace(known.subset(at), reference=reference_of(state))

@@ -1,6 +1,6 @@
 """The beliefs in several quantities and the labels of their rows, for goals over both.
 
-    joint_belief        what the models of the quantities of a goal say of some candidates
+    joint_belief        predictions of the models of a goal's quantities for some candidates
     joint_labels        labels by quantity, a row for each labelled candidate, in order
     hypervolume_series  the hypervolume of two objectives after each of these rows
 
@@ -80,7 +80,8 @@ def _wrong(view: QuantityView, beliefs: PosteriorCache | None) -> set[int]:
 def joint_belief(
     state: State, beliefs: PosteriorCache, goal: Goal, at: Positions, pending: bool = False
 ) -> JointBelief:
-    """What the models of the goal's quantities say of candidates `at`, and the labels so far.
+    """Predictions of the models of the goal's quantities for candidates `at`, and the labels so
+    far.
 
     `pending`: as if pending candidates had been labelled with their predicted mean.
     """

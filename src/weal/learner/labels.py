@@ -29,7 +29,7 @@ class Label:
     x: Array  # (d,)  inputs in the user's units
     y: float  # as the model of its part sees it; in an event, as users tell it
     noise: float = 0.0  # sd of what is known of its noise, in units of y
-    sure: bool = False  # whether who told it is sure: then it is never taken for an outlier
+    sure: bool = False  # whether who told it is sure: then it is never treated as an outlier
 
 
 @dataclass(frozen=True, slots=True, eq=False)

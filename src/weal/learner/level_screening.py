@@ -65,7 +65,7 @@ class QuickValues:
 
     values: BatchValues
     parts: tuple[_Part, ...]  # of goal learn
-    amounts: Array  # (U,)  of rows by themselves
+    amounts: Array  # (U,)  of single rows
     works: Array | None  # (U,)
     hashes: Hashes  # (U,)  that choose the rows that are looked at
     wanted: int

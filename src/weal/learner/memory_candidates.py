@@ -284,7 +284,7 @@ class MemoryCandidates:
         return []
 
     def with_cost_function(self, cost: Cost) -> "MemoryCandidates":
-        """The candidates with a way to find the costs of those that are added."""
+        """The candidates with a way to find the costs of added candidates."""
         return replace(self, cost_by=cost)
 
     def subset(self, at: Positions) -> "MemoryCandidates":

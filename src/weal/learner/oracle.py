@@ -23,7 +23,7 @@ class Oracle:
 
     measure: Callable[[Any], Any]
     by_id: bool = False
-    batch: int | None = None  # points that it gets at once, in a list; None: one, by itself
+    batch: int | None = None  # points that it gets at once, in a list; None: one, not in a list
     on_failure: str = "raise"
     workers: int = 1  # points that are measured at the same time
     timeout: float | None = None  # seconds for one point

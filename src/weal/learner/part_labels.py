@@ -70,8 +70,8 @@ def update_of_outcomes(
 ) -> LabelUpdate | None:
     """The update of "worked" that follows from the labels of the measured parts.
 
-    `before` and `after` are the labels of all parts, `update` those told of a quantity; None: no
-    run has failed, or nothing follows.
+    `before` and `after` are the labels of all parts, `update` the new labels of a quantity; None:
+    no run has failed, or nothing follows.
     """
     outcomes = before.get(WORKED)
     if outcomes is None:

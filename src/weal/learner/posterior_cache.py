@@ -160,7 +160,7 @@ def _after(entry: CacheEntry, label: Label) -> CacheEntry:
 class PosteriorCache:
     """The model of each quantity, and the belief on the pool, for any state.
 
-    What is kept of a quantity is apart from the others, under its name.
+    The cache of a quantity is separate from the others, under its name.
     """
 
     def __init__(

@@ -134,7 +134,8 @@ class _Progress:
     def take(self, name: Hashable, label: Any) -> bool:
         """Tell a label, or note a failure; raises it where the oracle says so.
 
-        A result that cannot be read, such as one of an unknown quantity, is no failed run: raises.
+        A result that cannot be read, such as one of an unknown quantity, is not a failed run:
+        raises.
         """
         self.spent += cost_of(self.subject.learner(), name)
         raises = self.oracle.on_failure == "raise"

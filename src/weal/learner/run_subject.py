@@ -21,7 +21,7 @@ class RunSubject(Protocol):
     def ask(self, n: int, more: bool) -> list[Hashable]:
         """At most n ids to measure next; Exhausted if none is left.
 
-        With `more`, those that were asked and have no label yet are not among them.
+        With `more`, the candidates that were asked and have no label yet are not among them.
         """
 
     def row(self, name: Hashable) -> object:

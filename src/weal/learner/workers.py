@@ -1,7 +1,7 @@
 """Workers that call an oracle at the same time: threads, or processes with a time limit.
 
 A thread cannot be stopped, so a time limit needs processes. A worker process takes one point at a
-time; one that exceeds the limit is killed with its children, one that ends by itself is noticed,
+time; one that exceeds the limit is killed with its children, one that ends unexpectedly is noticed,
 and a new one takes its place. Processes are spawned: the oracle is sent to them by pickle, and one
 that cannot be sent is refused before anything is measured.
 
@@ -34,7 +34,7 @@ Measure = Callable[[Any], Any]
 MAX_WORKERS = 1000
 MAX_TIMEOUT_SECONDS = 1e9
 START_SECONDS = 120.0  # within which a process has to load the oracle
-GRACE_SECONDS = 2.0  # for idle processes to end by themselves
+GRACE_SECONDS = 2.0  # for idle processes to end on their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class ThreadWorkers:
     def _call(self, name: Hashable, point: object) -> None:
         try:
             found = self.measure(point)
-        except Exception as error:  # noqa: BLE001  raised again, or reported, by who waits
+        except Exception as error:  # noqa: BLE001  raised again, or reported, by the waiting thread
             found = OracleError(error)
         except BaseException as error:  # noqa: BLE001  SystemExit ends no thread in silence
             found = OracleError(RuntimeError(f"the oracle raised {error!r}"))

@@ -46,7 +46,7 @@ class NoiseCase:
     def of(
         cls, labels: Labels, outliers: OutlierReport, variance: float, sure: Array
     ) -> "NoiseCase":
-        """The case of labels; those that are sure (t,) are never wrong."""
+        """The case of labels; sure labels (t,) are never wrong."""
         log_wrong = outliers.prior.log_prior(labels.y * np.sqrt(variance)) + 0.5 * np.log(variance)
         return cls(labels, outliers, np.where(sure > 0.0, -np.inf, log_wrong))
 

@@ -96,7 +96,7 @@ class TrainedEnsemble:
     ensemble: Ensemble
     n_selection_labels: int  # number of labels that selected the experts
     warp: LabelWarp  # of the labels, as experts see them; selected with the experts
-    all_labels: TrainingLabels  # all labels told, those that are taken to be wrong included
+    all_labels: TrainingLabels  # all labels, labels treated as wrong included
     outliers: OutlierReport = NO_OUTLIERS  # of the first of them, which selected the experts
     base: Ensemble | None = None  # after those; None if no others were folded in
 

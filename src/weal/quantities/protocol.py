@@ -12,7 +12,7 @@ the word. `read` and `check` take words, never codes: with the scores 1 to 5 a p
 means the lowest. The model sees `to_model(label)`. A quantity is a frozen value, reads no store,
 model or pool, and needs the standard library only: `weal tell` starts no numerics.
 
-Each of its `parts` has a model. A number is one part, itself, and so is pass/fail; classes have a
+Each of its `parts` has a model. A number or pass/fail quantity has one part, itself; classes have a
 pass/fail part for each level (one against the rest).
 """
 

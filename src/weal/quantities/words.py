@@ -9,7 +9,7 @@ text first (`as_word`), and the text is looked up.
                           is low, while Co and CO are two classes
     3, 3.0 and "3"        the word 3: scores are often written as numbers
 
-A number is no code: with the grades 1, 2, 3 the label 1 is the first grade, not the second.
+A number is not a code: with the grades 1, 2, 3 the label 1 is the first grade, not the second.
 """
 
 import math

@@ -9,9 +9,8 @@ Shards are whole files, or row groups of large ones, in the order of their paths
 have the used columns, with types that agree.
 
 A learner's file and a store keep the description of a pool as JSON: names, sizes and hashes of its
-files, not their rows. Opening it again checks the files: a changed or missing one is named
-(`ParquetFile.check`), and so is a row group with another hash, as soon as it is read
-(`row_groups`).
+files, not their rows. Opening it again checks the files: the error names a changed or missing file
+(`ParquetFile.check`), or a row group with another hash, as soon as it is read (`row_groups`).
 """
 
 import os
@@ -49,7 +48,7 @@ class Dataset:
     id_column: str | None
     kinds: tuple[str, ...]  # types of the columns, as arrow names them
     numbers: bool  # whether all columns hold numbers
-    plan: bool = False  # whether a plan is to be made in any case
+    plan: bool = False  # whether a plan is made in any case
     in_memory: bool = False
 
     def __len__(self) -> int:

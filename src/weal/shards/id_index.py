@@ -182,7 +182,7 @@ def _read_whole(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
     if not _is_there(place):
         return None
     if (name := changed_file(place, INDEX_FOLDER)) is not None:
-        warnings.warn(f"{place / name} is damaged: the index of ids is made anew", stacklevel=2)
+        warnings.warn(f"{place / name} is damaged: the index of ids is built again", stacklevel=2)
         return None
     note = json.loads((place / "index.json").read_bytes())
     if {**note, "files": None} != {**_note(pool), "files": None}:
@@ -213,8 +213,8 @@ def _is_there(place: Path) -> bool:
 def _valid_sums(file: ParquetFile, kept: IndexedFile) -> Sums | None:
     """The checksums of a file in the index, if they match its content.
 
-    A file that a store describes without its sums (weal 0.2) has those that were kept first: its
-    row groups are compared with them when they are read. One that the user has just opened has
+    A file that a store describes without its sums (weal 0.2) has the hashes that were kept first:
+    its row groups are compared with them when they are read. One that the user has just opened has
     them if it was not written since.
     """
     sums = sums_from_json(kept["sums"])

@@ -206,7 +206,7 @@ def convert(path: Path) -> list[Path]:
     if (problem := _problem(folder, source)) is not None:
         check_folder(folder, CONVERTED_FOLDER)
         if problem:
-            warnings.warn(f"{folder} is made anew from {path}: {problem}", stacklevel=2)
+            warnings.warn(f"{folder} is made again from {path}: {problem}", stacklevel=2)
         _convert(path, folder, source)
     return sorted(one for one in folder.iterdir() if _PART_NAME.fullmatch(one.name))
 

@@ -136,7 +136,7 @@ def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]
     lost = [body for body in added if kept.get(body.get("chunk")) != body.get("sha256")]
     if lost or count != len(added):
         number = lost[0].get("chunk") if lost else len(added)
-        return [broken_finding(f"{name!r}: chunk {number} is not the one that was added")]
+        return [broken_finding(f"{name!r}: chunk {number} differs from the chunk that was added")]
     ids = _ids_in((statements.chunk(sql, name, n) for n in range(count)), events[0].body.get("id"))
     text = "SELECT count(*) FROM weal_candidate WHERE campaign = ?"
     rows, expected = sql.rows(text, (name,))[0][0], sum(body.get("rows", 0) for body in added)
@@ -223,7 +223,7 @@ def check_tokens(sql: SqlConnection) -> list[Finding]:
 
 
 def examine(url: str | PathLike[str] | None) -> list[Finding]:
-    """All findings about the store; those that are "broken" need care."""
+    """All findings about the store; "broken" ones need action."""
     name = read_name(url)
     try:
         if name.kind == "memory":

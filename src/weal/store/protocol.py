@@ -124,7 +124,7 @@ class Store(Protocol):
         """Replace the snapshot of this kind."""
 
     def tokens(self) -> list[Token]:
-        """All tokens, sorted by name; also those that were revoked or have expired."""
+        """All tokens, sorted by name, including revoked and expired ones."""
 
     def find_token(self, digest: str) -> Token | None:
         """The token with this digest that is valid now, or None."""

@@ -183,12 +183,12 @@ class RecoveryReport:
 
     paths: list[Path]
     events: int
-    vouched: int  # of the events: those that the chain of hashes vouches for
+    vouched: int  # of the events: with a valid chain of hashes
     missing: int  # events that are known to have been there
     labels: int
     candidates: int  # ids
     chunks: int
-    changed: int  # of the chunks: those that are not what was added
+    changed: int  # chunks that differ from what was added
 
     def __str__(self) -> str:
         lost = f", {self.missing} more are lost" if self.missing else ""

@@ -243,7 +243,7 @@ def _check_end(sql: SqlConnection, name: str, last: int, tip: str, found: Sequen
         )
     if any(event.seq == last and event.hash != tip for event in found):
         raise damage_error(
-            sql.place, f"the last event of {name!r} is not the one that was written last"
+            sql.place, f"the last event of {name!r} differs from the event that was written last"
         )
 
 
@@ -279,7 +279,7 @@ def snapshot(
         if warn:
             warnings.warn(
                 f"the snapshot {kind!r} of {name!r} is damaged, as its checksum says: it is "
-                "computed anew",
+                "computed again",
                 stacklevel=2,
             )
     return None

@@ -55,7 +55,7 @@ class Token:
         return "expired" if self.expires is not None and self.expires <= now else "valid"
 
 
-# The tokens to write, decided under the write lock from those that there are, and the time.
+# The tokens to write, decided under the write lock from the existing ones, and the time.
 DecideTokens = Callable[[Sequence[Token], datetime], Sequence[Token]]
 
 
@@ -152,14 +152,14 @@ def _refuse_more(before: Token, after: Token) -> None:
 
 
 def find_named(tokens: Sequence[Token], name: str) -> Token:
-    """The token with this name; ValueError with the names that there are."""
+    """The token with this name; ValueError lists the existing names."""
     wanted = unicodedata.normalize("NFC", name)
     for one in tokens:
         if one.name == wanted:
             return one
     names = [one.name for one in tokens]
     near = get_close_matches(name, names, 1)
-    meant = f"did you mean {near[0]!r}?" if near else "`weal token list` shows those that there are"
+    meant = f"did you mean {near[0]!r}?" if near else "`weal token list` lists all tokens"
     raise ValueError(f"there is no token {name!r}: {meant}")
 
 

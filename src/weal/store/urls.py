@@ -7,7 +7,7 @@
 Schemes are read in any case. What is shown of a name is put together from parts that were
 understood, so that a password is in none of it; of a name that was not understood nothing is shown
 but its scheme, since nobody can say where in it a password is. A bare path that could be a
-mistyped address (a colon before an @, `password=`) is not taken for a file.
+mistyped address (a colon before an @, `password=`) is not read as a file name.
 """
 
 import os

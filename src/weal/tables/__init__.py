@@ -25,7 +25,7 @@
     input_columns         results, twins and equal rows
     plan                  the plan: plain JSON that encodes every table like the first
     similar_levels        levels of a category that may be the same
-    candidate_table       candidates with plan, repeats and notes: what every door reads
+    candidate_table       candidates with plan, repeats and notes: used by every interface
     inputs                inputs of arrays and frames
     design_inputs         inputs of a box: intervals, steps, lists of values
     mixtures              inputs with a fixed sum

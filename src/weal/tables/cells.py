@@ -188,7 +188,7 @@ def read_typed_number(text: object, field: str, decimal_comma: bool = True) -> f
     (310.0, 12.5)
     >>> read_typed_number("1,250", "hardness")
     Traceback (most recent call last):
-    ValueError: hardness is '1,250'; write 1.250 or 1250, whichever is meant
+    ValueError: hardness is '1,250'; write 1.250 or 1250, whichever you mean
     """
     if isinstance(text, bool) or not isinstance(text, str | int | float):
         raise ValueError(f"{field} is {text!r}; write a number, such as 312.5")
@@ -228,7 +228,7 @@ def _advice(written: str) -> str:
         return f"write it without thousands separators: {written.replace(',', '')}"
     if _THOUSANDS_COMMA.fullmatch(written):
         point, plain = written.replace(",", "."), written.replace(",", "")
-        return f"write {point} or {plain}, whichever is meant"
+        return f"write {point} or {plain}, whichever you mean"
     if _DECIMAL_COMMA.fullmatch(written):
         return f"write it with a decimal point: {written.replace(',', '.')}"
     if _TYPED_UNIT.fullmatch(written) and not _BASE.fullmatch(written):

@@ -147,7 +147,7 @@ class DesignSpace:
         raise ValueError(
             f"{len(found)} of {tried} rows near the best candidates satisfy the constraints and "
             "are "
-            f"new, and {n} are to be added; ask for fewer, or begin again with a wider box"
+            f"new, and {n} are needed; ask for fewer, or begin again with a wider box"
         )
 
     def contains(self, block: Sequence[Sequence[object]]) -> NDArray[np.bool_]:
@@ -227,7 +227,9 @@ class DesignSpace:
         return [columns[name] for name in self.names]
 
     def _too_few(self, n: int, found: int, tried: int, seed: int) -> ValueError:
-        """The error where too few rows satisfy the constraints; it names the one that none does."""
+        """The error where too few rows satisfy the constraints; it names a constraint that no row
+        satisfies.
+        """
         block = next(self._blocks(MIN_TRIED_ROWS, True, seed))
         columns = dict(zip(self.names, block, strict=True))
         for one, keep in zip(self.constraints, self._masks(block), strict=True):

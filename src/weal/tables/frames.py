@@ -256,7 +256,7 @@ def _read_frame(frame: "Frame", id_column: str | None) -> NumericRows:
     if text:
         raise ValueError(
             f"the columns {', '.join(map(repr, text))} do not hold numbers; encode or drop them, "
-            "or name the one that holds the ids with id_column"
+            "or name the column of the ids with id_column"
         )
     return NumericRows(frame, tuple(inputs.columns), matrix(inputs.to_numpy()), ids)
 

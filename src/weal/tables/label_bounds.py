@@ -1,7 +1,7 @@
-"""Bounds of the labels in a target column: those that the user gave, or those of a percentage.
+"""Bounds of the labels in a target column: bounds given by the user, or those of a percentage.
 
     --range 'yield=0..100'    as given; `..` sets no bounds
-    yield [%]   59.4 %        0 to 100 by itself, where all labels so far are inside
+    yield [%]   59.4 %        0 to 100 by default, if all labels so far are inside
     change [%]  strain [%]    no bounds: such percentages are often negative or above 100
 
 A label beyond its bounds is doubted and not refused, and predicted intervals stay inside. Bounds of

@@ -1,6 +1,6 @@
 """Results files of several quantities: a column for each, or a line for each label.
 
-    a column for each       id, yield [%], purity [%], crystallised: those that the file has
+    a column for each       id, yield [%], purity [%], crystallised: as many as the file has
     a line for each label   id, quantity, label: as `weal export` writes them
 
 The columns are named as the targets, with their unit or without. The noise of `yield [%]` is in

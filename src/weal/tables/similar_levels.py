@@ -5,8 +5,8 @@
     'acrylc' and 'acrylic'                            one letter is wrong, missing or too many, or
                                                       two are swapped, in a rare word
 
-Digits never count as typos (S235 and S355 are two steels), nor do letters of short words. Nothing
-is changed by itself: ethanol and methanol can both be meant.
+Digits never count as typos (S235 and S355 are two steels), and neither do letters of short words.
+Nothing is changed automatically: ethanol and methanol can both be meant.
 """
 
 import re

@@ -64,7 +64,7 @@ class Remedy:
         return f"{_KEYWORDS[self.option]}={{{column!r}: {value!r}}}"
 
     def for_page(self) -> str:
-        """The text of a button: what it says of the table, and what that does.
+        """The text of a button: the statement about the table, and its effect.
 
         >>> Remedy("type", "yield=number", "leaves these rows without a label").for_page()
         "Read 'yield' as number: leaves these rows without a label"

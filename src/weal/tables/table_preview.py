@@ -1,7 +1,7 @@
 """The first rows of a file as they are, for a person who chooses a sheet and the header line.
 
     sheets    titles of a workbook; empty for text
-    sheet     the one that is shown
+    sheet     the shown sheet
     header    line of the column names, as it was given or found
     lines     line numbers and the first cells of the first rows that are not blank
 

@@ -7,7 +7,7 @@
     .parquet          exact; lone surrogates, which an old store may hold, are escaped
 
 A file is written as a draft, synced and moved to its path (`weal.files`). A file or link at the
-path stays unless it is to be replaced; a link is replaced itself, not its target.
+path stays unless `force` is given; a link is replaced itself, not its target.
 """
 
 import csv

@@ -14,7 +14,7 @@ escape, unescape    text for spreadsheets, so that no cell runs as a formula, an
     =1+1        '=1+1       a ' goes before a cell that begins with = + - @ or a tab, which a
                             spreadsheet could run, and before one that begins with ' and these
     bell BEL    bell \u{7}  control characters (line breaks and tabs apart) and lone surrogates,
-                            which an old store may hold, become escapes; so does a \ before u{
+                            which an old store may hold, become escapes, also a \ before u{
 
 `unescape` reverses both and changes no other text. Standard library only: `weal tell` needs it.
 """
@@ -231,7 +231,7 @@ def too_many_rows(where: str, most: int) -> TooLarge:
 def too_many_columns(where: str, limits: Limits) -> TooLarge:
     """The error for a file with too many columns."""
     found = f"a row of more than {limits.columns:,} columns"
-    return too_large(where, found, "columns", "delete those that are not needed")
+    return too_large(where, found, "columns", "delete columns that are not needed")
 
 
 def too_long_row(where: str, limits: Limits) -> TooLarge:

@@ -144,7 +144,7 @@ class BenchMessages:
             return self.bench.skip(self._id(given), note, key)
         if action == "fail":
             return self.bench.fail(self._id(given), note, given.get("accident") is True, key)
-        raise ValueError(f"the widget sent {action!r}, which is no action: run the cell again")
+        raise ValueError(f"the widget sent {action!r}, which is not an action: run the cell again")
 
     def _id(self, given: Mapping[str, Any]) -> Hashable:
         token = str(given.get("row"))

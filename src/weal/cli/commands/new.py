@@ -292,7 +292,7 @@ def add(
     line.by,
 )
 def refine(name: str, count: int, by: str | None, store: str | None, as_json: bool) -> None:
-    """Add candidates near those that would be asked next, within the box of the campaign."""
+    """Add candidates near the rows that would be asked next, within the box of the campaign."""
     with open_for_command(name, store, by) as campaign, show_activity("drawing candidates"):
         added = campaign.refine(count)
         rows = campaign.read_ledger().rows

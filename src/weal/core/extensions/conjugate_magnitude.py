@@ -47,7 +47,7 @@ class ConjugateMagnitude:
     """A magnitude with an inverse-gamma belief."""
 
     a: Array  # (M,)
-    b: Array  # (M,), or (M, ...) where `with_innovation` and `without` were asked of many at once
+    b: Array  # (M,), or (M, ...) where `with_innovation` and `without` were called for many at once
     unit: Array  # (M,)  what noise that is known in label units is divided by
     fitted_freedom: Array | None = None  # (M,)  kappa; None: 0, of kernels that were given
 

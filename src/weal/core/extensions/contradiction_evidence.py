@@ -9,19 +9,19 @@ covariance of the labels under an expert, R the other labels, log Z the log of t
     group    S is of another function, or shifted. C has 0 between S and R, or 1 more within S:
              (Z(C without S x R) + Z(C + 1_S 1_S')) / 2 Z(C). Within S and within R the prior is
              that of H0, so that only the covariance of S and R matters: labels of another region,
-             however they vary there, are no evidence.
+             however they vary there, do not count as evidence.
     run      S is one value v, whatever f is: Z(R) prod_S q(y_i) / Z(C), q a normal with an sd of
              RUN_SDS. Where v is the smallest or the largest label it may be a bound, and values
              beyond it are measured as v: then Z(C) is also computed with y_S as R predicts it
              beyond v, and the larger one is used.
-    wrong    each label of S is wrong by itself: Z(R) prod_S q(y_i) / (Z(C) binomial(n, k)), k of n
-             free labels, q a Cauchy of the width WRONG_SDS.
+    wrong    each label of S is wrong independently: Z(R) prod_S q(y_i) / (Z(C) binomial(n, k)), k
+             of n free labels, q a Cauchy of the width WRONG_SDS.
 
 Gains are logs of these ratios, in nats. Wrong sets are searched under each expert alone: A = C^-1,
 and the label with the largest e_i^2 / s_i = (A y)_i^2 / A_ii is left out, then the next, by steps
 of rank one (`outliers.inclusion`); all experts weigh the best sets.
 
-A region of the inputs may explain a group as well, and then nothing can be said of the group:
+A region of the inputs may explain a group as well, and then the group is not reported:
 
     one input above a threshold    of the RIVAL_INPUTS that differ most between group and rest, the
                                    threshold that agrees best with the group; for STEP_INPUTS of

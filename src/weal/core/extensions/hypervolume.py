@@ -1,6 +1,6 @@
 """Two objectives: Pareto rows, hypervolume, and its expected improvement in closed form.
 
-Both objectives are to be high (the sign of one that is to be low is changed before). A row
+Both objectives are maximised (an objective to minimise has its sign changed before). A row
 dominates another one if it is at least as high in both objectives and higher in one; the rows that
 none dominates are the Pareto front. The hypervolume is the area that the front dominates above a
 reference point r. With the front (a_1, b_1), ..., (a_n, b_n), a ascending and b descending, the
@@ -13,8 +13,8 @@ independent given the labels, so that with psi(c) = E(f - c)+ of each mixture
 
     EHVI = sum_i [psi_1(x_i) - psi_1(x_(i+1))] psi_2(h_i)
 
-It is exact, also for mixtures of Student-t, and is computed in logs: rows far below the front are
-told apart.
+It is exact, also for mixtures of Student-t, and is computed in logs: rows far below the front still
+differ.
     [1] Emmerich, Deutz, Klinkenberg: Hypervolume-based expected improvement, 2011
 
 Areas are in the units that the experts see: standardised, and warped where labels have long tails.
@@ -78,12 +78,12 @@ def _strips(Y: Array, reference: Array) -> tuple[Array, Array]:  # (p + 1,), (p 
 
 
 def signed(belief: Belief, lowest: bool) -> Belief:
-    """The belief in an objective that is to be high."""
+    """The belief about an objective to maximise."""
     return negated(belief) if lowest else belief
 
 
 def signed_labels(Y: Array, lowest: Sequence[bool]) -> Array:  # (n, 2) -> (n, 2)
-    """Labels of two objectives, both to be high; `lowest`: which of them are to be low."""
+    """Labels of two objectives, both to maximise; `lowest`: which of them to minimise."""
     return Y * np.where(lowest, -1.0, 1.0)
 
 

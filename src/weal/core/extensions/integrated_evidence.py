@@ -99,7 +99,7 @@ def whiten(C: Array, Y: Array) -> tuple[Array, float]:
     return Z, 2.0 * float(np.log(L.diagonal()).sum())
 
 
-NUMBERS = 2**22  # of the matrices (steps, T) and (steps, t, t) that are at hand at a time
+NUMBERS = 2**22  # of the matrices (steps, T) and (steps, t, t) that are in memory at a time
 Places = NDArray[np.intp]
 
 

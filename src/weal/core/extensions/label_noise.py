@@ -23,9 +23,9 @@ sig2 (1 - k + lam), with k the correlation at r2 = 2 sum_i 1 / l_i^2.
 
 Without stated noise every label informs about sig2, if only by its noise, and the prior of sig2
 hardly matters. With it only the few directions do that a smooth function varies in, and the prior
-would speak against long lengthscales, whose magnitudes are large: the errors of a line were 9 %
-larger with the truth stated than without. So when experts are compared, each is given back what
-the prior of log sig2 took, its height at the unit (`prior_height`); as if it were flat.
+would penalise long lengthscales, whose magnitudes are large: the errors of a line were 9 % larger
+with the truth stated than without. So when experts are compared, each is given back what the prior
+of log sig2 took, its height at the unit (`prior_height`); as if it were flat.
 """
 
 from collections.abc import Sequence

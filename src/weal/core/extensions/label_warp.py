@@ -12,7 +12,7 @@ f, is g = median + spread exp(n^2 / 2) sinh(u), which has, without quadrature,
     mean   median + spread exp((b^2 + n^2) / 2) sinh a
     var    spread^2 exp(n^2) / 2 (exp(b^2) - 1) (exp(b^2) cosh 2a + 1)
 
-but in the mean b^2 + n^2 is limited to MAX_WARPED_MEAN_VARIANCE: far from labels the tail of the
+but on average b^2 + n^2 is limited to MAX_WARPED_MEAN_VARIANCE: far from labels the tail of the
 normal, of which nothing is known, would raise it.
 """
 
@@ -25,9 +25,10 @@ from weal.core.constants import MAX_WARPED_MEAN_VARIANCE
 from weal.core.paper.ensemble import Ensemble, mixture
 from weal.core.scaling import NORMAL_RANGE, location_scale
 
-# u is a Student-t's, of which sinh has no mean: its normal approximation is not used where
-# its variance is larger than this. Nor is sinh taken where squares would leave the range of floats.
-MAX_WARP_SPREAD, FARTHEST_BENT = 4.0, 150.0
+# u is a Student-t's, of which sinh has no mean: its normal approximation is not used where its
+# variance is larger than this. sinh is not used either where squares would leave the range of
+# floats.
+MAX_WARP_SPREAD, FARTHEST_WARPED = 4.0, 150.0
 LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
 
 
@@ -67,7 +68,7 @@ class LabelWarp:
         """Labels y of warped labels z."""
         if not self.spread:
             return z
-        u = np.clip(self.mean + self.sd * z, -FARTHEST_BENT, FARTHEST_BENT)
+        u = np.clip(self.mean + self.sd * z, -FARTHEST_WARPED, FARTHEST_WARPED)
         return np.asarray(self.median + self.spread * np.sinh(u))
 
     def moments(self, mu: Array, var: Array, noise: Array) -> tuple[Array, Array]:
@@ -77,7 +78,7 @@ class LabelWarp:
         """
         if not self.spread:
             return mu, var
-        a = np.clip(self.mean + self.sd * mu, -FARTHEST_BENT, FARTHEST_BENT)
+        a = np.clip(self.mean + self.sd * mu, -FARTHEST_WARPED, FARTHEST_WARPED)
         b2, n2 = (np.minimum(self.sd**2 * part, MAX_WARP_SPREAD) for part in (var, noise))
         mean = self.median + self.spread * np.exp(
             0.5 * np.minimum(b2 + n2, MAX_WARPED_MEAN_VARIANCE)
@@ -99,7 +100,7 @@ class LabelWarp:
             return mu, C
         var = np.diag(C)
         mean, _ = self.moments(mu, var, noise)
-        a = np.clip(self.mean + self.sd * mu, -FARTHEST_BENT, FARTHEST_BENT)
+        a = np.clip(self.mean + self.sd * mu, -FARTHEST_WARPED, FARTHEST_WARPED)
         b2, n2 = (np.minimum(self.sd**2 * part, MAX_WARP_SPREAD) for part in (var, noise))
         shrink = np.sqrt(np.divide(b2, var, out=np.zeros_like(b2), where=var > 0.0))
         c = shrink[:, None] * C * shrink  # of u, its variance limited as in `moments`

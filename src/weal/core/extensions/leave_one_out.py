@@ -15,7 +15,7 @@ There are two ways to a and A_ii. By a Cholesky factor L L' = C, with R = L^-1:
 
     a = R'R y        A_ii = sum_j R_ji^2
 
-and from the posterior at the labels, which costs next to nothing if that is at hand:
+and from the posterior at the labels, which costs almost nothing if that is available:
 
     a = (y - mu) / lam        A_ii = (lam - v) / lam^2
 

@@ -14,7 +14,7 @@ from the first terms of the expansion of a tail integral, with phi the log densi
 
     log int exp(phi) = phi - log phi' + log(1 + phi'' / phi'^2 + (3 phi''^2 - phi' phi''') / phi'^4)
 
-so rows are told apart however improbable they are. A row known without noise is a step.
+so rows have different scores however improbable they are. A row known without noise is a step.
 
 tau_k is found by secant steps on log sum_i p_i in a bracket, which is halved where they fail. Where
 the sum jumps over k (rows known without noise, equal labels), p is interpolated between the two

@@ -8,10 +8,10 @@ fraction. Here T_nu is read from a table. With
 
 x is t itself for a normal, the density f falls as exp(-x^2 / 2), and T_nu is smooth up to the ends
 x = +- sqrt(nu). The table has T_nu and its first three derivatives by x at steps of STEP up to
-FARTHEST, so that its Taylor series is right to 2e-12 everywhere. Each quantile lies
-between those of the components. It is found by Newton's steps, halved intervals where these would
-leave it, each row by itself: neither the order of rows nor the blocks they come in matter. A row is
-done with a step of LAST_STEP of the component's width or less; the next one would be its square.
+FARTHEST, so that its Taylor series is right to 2e-12 everywhere. Each quantile lies between those
+of the components. It is found by Newton's steps, halved intervals where these would leave it, each
+row separately: neither the order of rows nor the blocks they come in matter. A row is done with a
+step of LAST_STEP of the component's width or less; the next one would be its square.
 
     error    quantiles are those of `ensemble.quantile` to 1e-8 of the sd of a label
 """

@@ -35,7 +35,7 @@ MODE_ROUNDS, MODE_TOLERANCE = 100, 1e-12  # of Fisher scoring, and nats of a rou
 LEAST_INFORMATION = 1e-8  # of a residual: B stays well conditioned
 MAX_LOG_RATIO = 40.0  # of log n around its offset
 LEAST_STEP = 1e-4
-MAX_OWN_SHARE = 0.99  # of what is known of g at a residual, by itself
+MAX_OWN_SHARE = 0.99  # of g at a residual, given that residual alone
 
 
 class Residuals(NamedTuple):

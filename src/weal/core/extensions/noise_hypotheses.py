@@ -40,8 +40,8 @@ MIN_HYPOTHESIS_POSTERIOR = 0.01  # of varying or even noise, from which its expe
 MIN_TESTED_WEIGHT = 0.02  # of experts whose residuals are tested
 # Median share of the noise in the variance of a label that is left out, from which residuals can
 # tell how noise varies. Below it they are what the experts do not know of the function: on Currin's
-# function, which has no noise, they were taken for noise where it is steep (log10 NMSE +0.2), and
-# with 0.15 the ten tasks lost 0.025 in the mean; with 0.5 0.002.
+# function, which has no noise, they were treated as noise where it is steep (log10 NMSE +0.2), and
+# with 0.15 the ten tasks lost 0.025 on average; with 0.5 0.002.
 MIN_NOISE_SHARE = 0.5
 MIN_TEST_NATS = 2.0  # log posterior odds of the test, from which experts are selected again
 
@@ -86,8 +86,8 @@ def weigh_noise(
 ) -> NoiseHypotheses | None:  # fmt: skip
     """The mixture of both hypotheses; None if noise is even.
 
-    `labels` (n) are tested; `included` (n,) masks those that selected the experts, `log_wrong` (n,)
-    is the log density of wrong labels times their odds.
+    `labels` (n) are tested; `included` (n,) masks the labels that selected the experts, `log_wrong`
+    (n,) is the log density of wrong labels times their odds.
     """
     found = _first_field(even, labels, included, log_wrong)
     if found is None:
@@ -120,7 +120,7 @@ def hypothesis_probability(gains: Array) -> float:
 def _first_field(
     even: ModelSelection, labels: Labels, included: Mask, log_wrong: Array
 ) -> FieldFit | None:
-    """The field by residuals of experts with even noise, where these speak for one."""
+    """The field by residuals of experts with even noise, where these favour one."""
     found, level = _predicted(even, labels, labels, included)
     (mean, v), noise = found.moments, found.even_noise
     e, s = labels.y - mean, np.maximum(v + noise + labels.noise_var, LEAST_VARIANCE)

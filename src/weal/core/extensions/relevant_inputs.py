@@ -228,7 +228,7 @@ def relevant(kernel: Kernel, d: int) -> NDArray[np.bool_]:  # (d,)
 def relevance_probability(kernels: Sequence[Kernel], weights: Array, d: int) -> Array:  # (d,)
     """Posterior probability that each of d columns matters, of experts with these weights (M,).
 
-    Weight that experts of all inputs have whatever the labels say speaks for no input.
+    Weight that experts of all inputs have whatever the labels say favours no input.
     """
     irrelevant = np.array([kernel.column_scales(d) >= IRRELEVANT for kernel in kernels])  # (M, d)
     spoken = weights @ irrelevant.astype(np.float64) / MAX_SUBSET_POSTERIOR

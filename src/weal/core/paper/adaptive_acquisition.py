@@ -8,7 +8,7 @@ there [1, eq:pseudo_k]. With c the posterior covariance of a validation point wi
 
 give the ensemble after it in closed form [1, eq:EGP_parameter_k]: no copy of Sigma, all experts and
 all k at once. The loss eps_k is the mean squared error on labels that were held out
-[1, eq:error_k], or, ours, the leave-one-out error on the labels at hand
+[1, eq:error_k], or, ours, the leave-one-out error on the labels
 (`extensions.leave_one_out.left_out_errors`). The weights follow
 
     omega_k <- omega_k exp(-eta eps_k), normalised                        [1, eq:AF_weight]

@@ -111,7 +111,7 @@ FAMILIES = {
 }
 
 
-# Families that are no function of a distance, by name: correlations (N, N') of points that are
+# Families that are not functions of a distance, by name: correlations (N, N') of points that are
 # divided by their lengthscales, at an alpha. Modules beyond the paper add theirs
 # (`register_family`), which `weal.core` imports; they have no random features.
 PAIRWISE_FAMILIES: dict[str, Callable[[Array, Array, float], Array]] = {}

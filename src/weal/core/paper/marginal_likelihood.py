@@ -4,12 +4,12 @@ With K = Q diag(l) Q' the correlations of the labelled points, q = (Q'y)^2 and r
 
     log p(y) = -1/2 sum_i [ q_i / (sig2 (l_i + r)) + log(sig2 (l_i + r)) + log 2 pi ]
 
-so that one eigendecomposition serves every (sig2, r). For given r the likelihood has one maximum
-in sig2, at mean_i q_i / (l_i + r), and falls off on both sides; within bounds on the magnitude
-and on the noise r sig2 the best sig2 is therefore that value, clipped to the interval that the
-bounds leave. What remains is a search over r alone, which runs along a bound by itself wherever
-the clip holds. It looks on a grid and then in ever finer grids around the two best peaks, for all
-experts at once.
+so that one eigendecomposition serves every (sig2, r). For given r the likelihood has one maximum in
+sig2, at mean_i q_i / (l_i + r), and falls off on both sides; within bounds on the magnitude and on
+the noise r sig2 the best sig2 is therefore that value, clipped to the interval that the bounds
+leave. What remains is a search over r alone, which follows a bound automatically wherever the clip
+holds. It looks on a grid and then in ever finer grids around the two best peaks, for all experts at
+once.
 
 At very short lengthscales K is the identity and only sig2 + noise is determined: among equally
 likely ratios the smallest is taken, which calls everything signal.

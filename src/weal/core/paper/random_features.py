@@ -38,7 +38,7 @@ def _independent_normal(rng: np.random.Generator, D: int, d: int) -> Array:
 
 
 def _orthogonal_normal(rng: np.random.Generator, D: int, d: int) -> Array:
-    """Rows (D, d), each N(0, I) by itself, with directions orthogonal in blocks of d."""
+    """Rows (D, d), each marginally N(0, I), with directions orthogonal in blocks of d."""
     blocks = rng.standard_normal((-(-D // d), d, d))
     Q = np.linalg.qr(blocks).Q.reshape(-1, d)[:D]
     return Q * np.sqrt(rng.chisquare(d, D))[:, None]

@@ -119,7 +119,7 @@ def find_largest(
     """Look at all of the free candidates that may be among the `many` largest.
 
     `bounds` (U,) are upper bounds of their values, and `exact` computes those of some: the
-    candidates that it was called with are the ones that matter.
+    only the candidates that it was called with matter.
     """
     order = np.flatnonzero(free)
     order = order[np.argsort(-bounds[order], kind="stable")]

@@ -7,8 +7,8 @@ multiplications for features, U t for exact experts.
 
 Candidates in the form of the experts (features, or correlations of exact ones) are kept where they
 fit `memory` bytes, and recomputed in blocks otherwise. From MIN_FLOAT32_CANDIDATES on, features are
-float32: columns are right to 3e-7, and so are means and variances, which are float64 sums of few
-columns (means: times the largest e / sqrt(s)). With a reference they stay float64: relevances fall
+float32: columns are right to 3e-7, and means and variances too, which are float64 sums of few
+columns (means: times the largest e / sqrt(s)). With a reference they stay float64: reductions fall
 as the square of the variances, and at a noise ratio of 1e-3 `ivr` would choose by rounding.
 
 Correlations of exact experts are kept from the start up to `eager` bytes: all that `memory` allows,
@@ -87,7 +87,9 @@ MAX_LATE_SHARE = 1.0  # of the candidates that follow labels late before correla
 
 
 class MemoryPool:
-    """Means, variances and, for reference points, relevances of the kept experts at U points."""
+    """Means, variances and, for reference points, variance reductions of the kept experts at U
+    points.
+    """
 
     def __init__(
         self,
@@ -136,7 +138,7 @@ class MemoryPool:
         return np.concatenate([group.members for group in self.groups])
 
     def keep_experts(self, ens: Ensemble) -> None:
-        """Keep the experts that matter now, and compute those that were not kept."""
+        """Keep the experts that matter now, and compute the missing ones."""
         self._set_kept(
             ens, np.arange(len(ens.log_w)) if self.everyone else self._experts_to_keep(ens)
         )

@@ -110,7 +110,7 @@ class PoolContext:
     seed: int
     score_cache: dict[str, PoolScores]  # scores of the last passes, by the state they belong to
     snapshot: PoolSnapshot | None = None  # a pool in memory starts from it
-    eager: int | None = None  # bytes of those that are kept before they are needed often; None: all
+    eager: int | None = None  # bytes of entries kept before they are needed often; None: all
 
 
 class Pool(Protocol):
@@ -175,7 +175,7 @@ def with_pseudo_labels(
 ) -> PendingPosterior:
     """The posterior after the pseudo labels y (K,) of the candidates `at`, as experts see them.
 
-    `noise` is the sd of the noise that every label of the quantity has by itself. The pool of the
+    `noise` is the sd of the noise that every label of the quantity has in any case. The pool of the
     given posterior is updated in place: do not use it again.
     """
     ens, pool = posterior.ens, posterior.pool

@@ -32,7 +32,7 @@ from weal.core.protocols import Points
 from weal.core.tie_breaking import BestCandidates, best_candidates, merge
 from weal.learner.pools.protocol import Combine, ScorePass
 
-_VARIANCE_STEPS = 2.0**30  # that variances are told apart by, within a factor of two
+_VARIANCE_STEPS = 2.0**30  # relative difference at which variances differ, within a factor of two
 
 
 def shortlist(asked: ScorePass, variances: Callable[[], Array]) -> NDArray[np.intp]:

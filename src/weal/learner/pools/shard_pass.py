@@ -258,7 +258,7 @@ class ShardScoring:
     def scores(self, X: Array, start: int) -> Array:  # (K, n), or (K + 1, n)
         """The scores of rows X (n, d), in the user's units, that begin at this position.
 
-        Where candidates are to be listed, the variance of the mixture is the last of them.
+        If candidates are listed, the variance of the mixture is the last of them.
         """
         scaled = self.scaling.inputs(X)
         if np.abs(scaled).max(initial=0.0) > MAX_ABS_VALUE:

@@ -25,11 +25,11 @@ surprising or isolated, it stops. Otherwise it searches forward and backward fro
 over a coarse grid of experts, then with experts selected by the included labels, and again without
 labels whose decimal point has likely slipped, since experts that know a wrong label take it for
 noise. The result is compared with "no label is wrong" by the evidence of all selected experts, with
-and without a warp (`label_warp`): a skewed function is no typo. Each excluded label is penalised,
-since no model is true: by OUTLIER_PENALTY_NATS, or FAR_OUTLIER_PENALTY_NATS where a label lies
-beyond all others by more than their range. Such a label is excluded also where the evidence is
-undecided: one wrong label in ten does more harm than one missing label. Two labels that are likely
-swapped (`slips_and_swaps`) stay included, and undecided.
+and without a warp (`label_warp`): a skewed function is not an error. Each excluded label is
+penalised, since no model is true: by OUTLIER_PENALTY_NATS, or FAR_OUTLIER_PENALTY_NATS where a
+label lies beyond all others by more than their range. Such a label is excluded also where the
+evidence is undecided: one wrong label in ten does more harm than one missing label. Two labels that
+are likely swapped (`slips_and_swaps`) stay included, and undecided.
 
 [2] Box, Tiao: A Bayesian approach to some outlier problems, 1968.
 """
@@ -70,7 +70,7 @@ from weal.core.extensions.outliers.prior import (
 )
 from weal.core.one_hot import Widths
 
-# nats by which the grid may speak against outliers that fitted experts decide on
+# nats by which the grid may contradict outliers that fitted experts decide on
 MAX_GRID_DEFICIT_NATS = 4.0
 # probability of being wrong of a label that is likely in another's place
 MAX_SWAP_PROBABILITY = 0.45
@@ -103,7 +103,7 @@ def find_outliers(
 ) -> OutlierDecision:
     """Find the outliers among labels y (t,) at X (t, d), and select experts with the others.
 
-    `noise_var` (t,) has known noise variances; labels that are `sure` (t,) are no outliers.
+    `noise_var` (t,) has known noise variances; labels that are `sure` (t,) are never outliers.
     `zero` is where the zero of the labels is as they were told, if that is known
     (`slips_and_swaps`). `widths` are the columns of each input (`core.one_hot`).
     """

@@ -1,4 +1,4 @@
-"""Outlier log odds of labels outside the search: those that came later, or beyond its size."""
+"""Outlier log odds of labels outside the search: labels that came later, or beyond its size."""
 
 from dataclasses import replace
 

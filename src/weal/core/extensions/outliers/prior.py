@@ -62,7 +62,7 @@ class OutlierReport:
     """
 
     probability: Array  # (n,)  of being wrong
-    wrong: Mask  # (n,)  those that are taken to be
+    wrong: Mask  # (n,)  labels treated as wrong
     prior: OutlierPrior = OutlierPrior(0.0, 0.0, 0.0, 0.0)
 
     def __len__(self) -> int:

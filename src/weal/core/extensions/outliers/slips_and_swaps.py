@@ -9,7 +9,7 @@ says far more than that the label may be anything (`prior`): in the middle of th
 label that is off by an sd, and a far one it tells from the tail of skewed labels.
 
 Where the others expect what is close to zero, any label can be made small enough: a peak above a
-plain of zeros is no slip. So zero itself has to be out of the question: what counts is
+plain of zeros is not a slip. So zero itself has to be out of the question: what counts is
 
     10^-k (p(v_k | others) - e^ZERO_OUT p(o | others)),  or nothing if that is below 0
 
