@@ -36,6 +36,7 @@ LOADED = {  # tag and attribute of what a browser loads automatically
     ("input", "src"),
 }
 SHEETS = {"stylesheet", "preload", "modulepreload", "icon", "shortcut icon", "prefetch"}
+SOURCES = "/understand/source/"  # pages that show a file of the repository
 PHONE = ViewportSize(width=390, height=844)
 PATIENCE = 120_000  # milliseconds: only what hangs meets it
 Link = tuple[str, bool]  # where to, and whether a browser loads it automatically
@@ -154,7 +155,7 @@ def in_browser(site: Path, program: str) -> list[str]:
         page = context.new_page()
         page.on("pageerror", lambda error: trouble.append(f"{page.url}: {error}"))
         page.on("requestfailed", lambda one: trouble.extend(missing(page.url, one)))
-        for path in pages(site):
+        for path in layouts(site):
             page.goto(path.resolve().as_uri())
             wide = page.evaluate("document.documentElement.scrollWidth")
             if wide > PHONE["width"]:
@@ -162,6 +163,13 @@ def in_browser(site: Path, program: str) -> list[str]:
                 trouble.append(f"{name}: {wide} wide on a phone of {PHONE['width']}")
         browser.close()
     return trouble
+
+
+def layouts(site: Path) -> list[Path]:
+    """All pages; of the sources, which one template lays out, the first and the longest alone."""
+    sources = [path for path in pages(site) if SOURCES in path.as_posix()]
+    kept = {*sources[:1], *sorted(sources, key=lambda path: path.stat().st_size)[-1:]}
+    return [path for path in pages(site) if path not in sources or path in kept]
 
 
 def missing(url: str, request: Request) -> Iterable[str]:
