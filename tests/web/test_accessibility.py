@@ -111,7 +111,7 @@ def test_axe_finds_nothing_after_forms(servers, browser, store):
     with Visitor(server) as hands, visit(browser, server) as page:
         page.goto(f"{base}/c/steel/bench")
         found["rows of mine"] = violations(page)
-        page.get_by_text("What the batch may hold").click()
+        page.get_by_text("Limits of the batch").click()
         page.locator("input.value").fill("5300")
         page.locator("input.value").press("Enter")
         page.locator("[data-question]").wait_for()

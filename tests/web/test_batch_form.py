@@ -33,7 +33,7 @@ def test_a_plate_with_one_temperature_is_asked_on_the_page(servers, browser, pla
     server = servers.start(plates, worker="here")
     with visit(browser, server, viewport=size) as page:
         page.goto(server["url"].split("?")[0] + "c/plates/bench")
-        page.get_by_text("What the batch may hold").click()
+        page.get_by_text("Limits of the batch").click()
         page.get_by_label("One value in the whole batch of").select_option("temp")
         page.get_by_label("different values of").select_option("solvent")
         page.get_by_label("At most").fill("1")
@@ -55,7 +55,7 @@ def test_a_plate_with_one_temperature_is_asked_on_the_page(servers, browser, pla
         others = rows_out(plates)
         assert len(others) == 3
         assert set(ids) & set(others) == set(ids[1:])
-        page.get_by_text("What the batch may hold").click()
+        page.get_by_text("Limits of the batch").click()
         page.get_by_label("Only rows with").fill("solvent is TFH")
         page.get_by_role("button", name="Ask", exact=True).click()
         page.get_by_text("did you mean THF?").wait_for()

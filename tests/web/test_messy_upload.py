@@ -125,7 +125,7 @@ def test_further_candidates_are_shown_with_a_choice_of_sheet_and_header(ann, ste
 def test_ids_that_are_there_already_are_named_before_anything_is_added(ann, steel):
     table = b"sample,temp,hours,hardness\nA-1,2,1,\nB-9,4,2,\n"
     page = shown(ann, upload(ann, "more.csv", table, "/c/steel/add"))
-    assert "ids that are there already: 'A-1'; delete these rows" in plain(page.text)
+    assert "ids that already exist: 'A-1'; delete these rows" in plain(page.text)
 
 
 def test_a_worksheet_is_read_from_the_sheet_and_line_that_are_chosen(ann, steel):

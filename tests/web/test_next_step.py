@@ -144,7 +144,7 @@ def test_a_refused_ask_and_a_refused_name_stay_as_they_were_typed(servers, brows
     server = servers.start(steel, worker="here")
     with visit(browser, server, viewport=PHONE) as page:
         page.goto(server["url"].split("/?")[0] + "/c/steel/bench")
-        page.get_by_text("What the batch may hold").click()
+        page.get_by_text("Limits of the batch").click()
         page.get_by_label("Only rows with").fill("kelvin > 3")
         page.get_by_label("Rows", exact=True).fill("4")
         page.get_by_role("button", name="Ask", exact=True).click()

@@ -258,7 +258,7 @@ def fail_one(page, ids):
     page.locator("input.value:focus").wait_for()  # the new page is ready
     page.keyboard.press("Escape")
     page.keyboard.press("f")
-    page.get_by_label("Why it failed, if you know").and_(focus).wait_for()
+    page.get_by_label("Why it failed (optional)").and_(focus).wait_for()
     page.keyboard.type("too cold")
     page.keyboard.press("Enter")
     page.get_by_text(f"Last: {ids[2]} failed: too cold").wait_for()

@@ -97,7 +97,7 @@ def test_results_are_doubted_one_may_come_later_and_failures_are_kept(servers, b
         page.get_by_text("saved: 64").wait_for()
         page.goto(f"{base}/bench?id=R-33")
         page.locator("summary", has_text="The run failed").click()
-        page.get_by_label("Why it failed, if you know").fill("stirrer stopped")
+        page.get_by_label("Why it failed (optional)").fill("stirrer stopped")
         page.get_by_role("button", name="Save as failed").click()
         page.get_by_text("Last: R-33 failed: stirrer stopped").wait_for()
         assert labels(taught, "R-33") == {"worked": ["no"]}

@@ -23,8 +23,8 @@ class Topic:
 WORDS: dict[str, str] = {
     "acquisition function": "The rule that scores candidates; the row with the best score is asked "
     "next. “auto” chooses one that fits the goal.",
-    "archived": "Listed apart. No rows are asked in an archived campaign, labels are saved, and "
-    "nothing is deleted.",
+    "archived": "Listed separately. No rows are asked in an archived campaign, labels are saved, "
+    "and nothing is deleted.",
     "campaign": "A table of candidates, the labels so far, and settings.",
     "candidate": "A row of the table: something that could be measured.",
     "goal": "What the labels are for: learn the whole table, find the best rows, or find all rows "
@@ -38,7 +38,7 @@ WORDS: dict[str, str] = {
     "model": "A weighted ensemble of Gaussian processes. It is computed from all labels.",
     "permission": "read: see everything; ask: reserve rows; tell: save and correct labels; skip: "
     "mark rows that cannot be measured; manage: everything.",
-    "prediction": "What the model expects of a row that was not measured, with its uncertainty.",
+    "prediction": "The model's estimate for a row that was not measured, with its uncertainty.",
     "random check": "A row that was drawn at random, to test the predictions.",
     "result": "A column that is measured, such as yield. There may be several.",
     "skip": "A skipped row is not suggested until it is restored.",
@@ -50,11 +50,11 @@ TOPICS: dict[str, Topic] = {
     "campaigns": Topic(
         "Campaigns",
         ("All campaigns of this store, with their labels, candidates, reserved rows and progress. "
-         "Archived campaigns are listed apart, below the others.",),
+         "Archived campaigns are listed below the others.",),
         (("New campaign", "starts a campaign from a CSV or Excel file."),
-         ("Tokens", "shows who may do what; only who manages all campaigns sees it."),
-         ("Open again", "brings an archived campaign back into the list."),
-         ("Jobs", "lists the work that is under way."),
+         ("Tokens", "shows the permissions; only people who may manage all campaigns see it."),
+         ("Open again", "restores an archived campaign to the list."),
+         ("Jobs", "lists running and waiting jobs."),
          ("Log out", "ends the session of this browser, or of every browser.")),
         ("campaign", "candidate", "label", "lease", "archived"),
     ),
@@ -70,7 +70,7 @@ TOPICS: dict[str, Topic] = {
         "How the table is used",
         ("Each column with examples, missing cells, its use and its type. Change what is wrong, "
          "press Update, and look again. Nothing is saved before you create the campaign.",
-         "A column that was taken as ids or left out as a row counter becomes an input when you "
+         "A column that was read as ids or left out as a row counter becomes an input when you "
          "choose a type for it, such as number."),
         (("Name of the campaign", "stays; the title can be changed later."),
          ("Column of ids", "names the rows. Without one they are numbered."),
@@ -80,9 +80,10 @@ TOPICS: dict[str, Topic] = {
          ("Sheet and line of the column names", "shows the first rows of the file, to choose the "
           "sheet and the line of the column names."),
          ("Change to", "makes a column the id, an input, a result, or leaves it out."),
-         ("Use as an input", "takes back that a column was left out."),
+         ("Use as an input", "includes a column that was left out."),
          ("Merge spellings", "lists the levels of a category, to say which are the same."),
-         ("Yes, they are one", "merges two spellings of a category; Undo separates them again."),
+         ("Yes, they are the same", "merges two spellings of a category; Undo separates them "
+          "again."),
          ("Update", "reads the table again with your choices."),
          ("Create the campaign", "saves it.")),
         ("goal", "input", "result", "label"),
@@ -98,8 +99,8 @@ TOPICS: dict[str, Topic] = {
          ("Save", "saves the label and goes to the next row (Enter)."),
          ("Could not be measured", "skips the row (S)."),
          ("The run failed", "saves a failure, from which the model learns where runs fail (F)."),
-         ("Undo", "takes back your last action (U)."),
-         ("Another row instead", "gives this row back and asks for another one."),
+         ("Undo", "reverts your last action (U)."),
+         ("Another row instead", "releases this row and asks for another one."),
          ("Worksheet", "a file or a printed list of your rows, to fill in away from the screen."),
          ("Keys", "lists the keys (?).")),
         ("label", "lease", "prediction", "interval", "random check", "skip"),
@@ -115,9 +116,9 @@ TOPICS: dict[str, Topic] = {
     ),
     "watch": Topic(
         "Watch",
-        ("How far the campaign is: the error to expect, or the best row so far, with its interval; "
-         "how this changed with the labels; whether it is time to stop; and labels that may be "
-         "wrong. The page updates itself when labels come in.",),
+        ("The progress of the campaign: the expected error, or the best row so far, with its "
+         "interval; how this changed with the labels; whether it is time to stop; and labels that may be "
+         "wrong. The page updates when labels arrive.",),
         (("Look at these again", "labels that the others contradict; open one to correct, repeat "
           "or confirm it."),
          ("SVG, PNG, CSV", "download a picture or its numbers.")),
@@ -129,7 +130,7 @@ TOPICS: dict[str, Topic] = {
          "its history and its nearest measured rows.",),
         (("Show", "applies search, order and filters."),
          ("Filter by prediction and inputs", "limits columns to a range or a level."),
-         ("Effects of inputs, and a map", "shows what each input does to the prediction."),
+         ("Effects of inputs, and a map", "shows the effect of each input on the prediction."),
          ("Measure this row", "reserves this row for you.")),
         ("prediction", "uncertainty", "interval", "candidate"),
     ),
@@ -158,8 +159,8 @@ TOPICS: dict[str, Topic] = {
          ("Download", "labels, predictions, candidates or the history as a file."),
          ("Add candidates", "adds rows with the same columns; you see them before they are saved."),
          ("Copy", "makes another campaign with the same candidates and settings, with or without "
-          "labels. Rows that are out stay here."),
-         ("Archive", "lists the campaign apart; no rows are asked, labels are saved."),
+          "labels. Reserved rows stay here."),
+         ("Archive", "lists the campaign separately; no rows are asked, labels are saved."),
          ("Restore", "allows a skipped row to be suggested again.")),
         ("acquisition function", "goal", "lease", "skip", "archived"),
     ),
@@ -167,15 +168,15 @@ TOPICS: dict[str, Topic] = {
         "Who may do what",
         ("All tokens of this store: who has them, what they may do, on which campaigns, and when "
          "they end. A token is shown once, when it is made; the store keeps only its digest.",),
-        (("Make a token", "gives a person or a program access of its own."),
-         ("Limit", "takes permissions or campaigns from a token, or ends it earlier."),
+        (("Make a token", "gives a person or a program its own access."),
+         ("Limit", "removes permissions or campaigns from a token, or ends it earlier."),
          ("Revoke", "ends a token and its sessions at once, on every server of the store.")),
         ("token", "permission"),
     ),
     "jobs": Topic(
         "Jobs",
-        ("Work that is under way, with its stage and percentage. It continues when the page is "
-         "closed.",),
+        ("Running and waiting jobs, with their stage and percentage. They continue when the page "
+         "is closed.",),
         (("Cancel", "ends a job that you started."),),
         ("job",),
     ),

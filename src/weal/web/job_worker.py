@@ -290,7 +290,7 @@ class Worker:
     def give_up(self, job: Job) -> None:
         """End a job that nobody waits for any more, unless it has begun."""
         if job.started is None:
-            self._queue(job.queue).stop(job, Cancelled("nobody waits for this job any more"))
+            self._queue(job.queue).stop(job, Cancelled("this job is no longer needed"))
         self.forget(job)
 
     def check_capacity(self, who: str) -> None:

@@ -8,7 +8,7 @@
 The form is taken from pages of this server only, by its Origin: another site cannot log a browser
 in under a name that is not its user's. Tokens with a name are taken from this form and from the
 header Authorization, never from an address: addresses are logged by proxies, kept in histories, and
-sent by others. A login begins a new session and ends the one that the browser had.
+sent by others. A login begins a new session and ends the previous one of the browser.
 
 Tokens of the store are looked up in a thread, since the store may wait for others.
 """
@@ -42,7 +42,7 @@ _FORM = (
 )
 _NO_LOGIN = "Not logged in. Open the address that weal serve printed, or enter a token."
 _NO_TOKEN = "Not logged in: send the header `Authorization: Bearer TOKEN` with a valid token."
-_NO_STORE = "The store cannot be read, so that nobody can log in: see `weal doctor`."
+_NO_STORE = "The store cannot be read, so nobody can log in: see `weal doctor`."
 
 
 class Logins:
@@ -71,7 +71,7 @@ class Logins:
             self._note(head, None if found is None else found.token)
         found = found or self._access.visit_by_session(ids)
         if found is None and wait:
-            raise too_many("Too many tokens that are not valid", wait)
+            raise too_many("Too many invalid tokens", wait)
         return found
 
     def check_rate(self, head: Head, visit: Visit | None) -> None:

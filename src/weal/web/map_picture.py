@@ -189,7 +189,7 @@ def _legend(found: CandidateMapJson, quantity: Quantity) -> Iterator[Legend]:
     if found["points"]:
         yield Legend("circle", style, "not measured")
     if found["cells"]:
-        yield Legend("square", "shade-4", "candidates: the larger, the more")
+        yield Legend("square", "shade-4", "number of candidates")
 
 
 def _note(found: CandidateMapJson, quantity: Quantity, drawn: int) -> str:
@@ -197,7 +197,7 @@ def _note(found: CandidateMapJson, quantity: Quantity, drawn: int) -> str:
     sentences, shade = [], _shades(found, quantity)
     known = any(one[-1] is not None for one in (*found["points"], *found["cells"]))
     if known and quantity.is_binary:
-        sentences.append(f"The darker, the likelier is {quantity.words[1]}.")
+        sentences.append(f"Darker means a higher probability of {quantity.words[1]}.")
     elif known:
         low, high = quantity.format(shade.low, 3), quantity.format(shade.high, 3)
         sentences.append(f"Light is {low}, dark is {high}, predicted or measured.")

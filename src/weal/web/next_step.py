@@ -40,7 +40,7 @@ def reached_by_model(context: CampaignRequest, status: StatusJson) -> GoalReache
         return None
     spending: dict[str, Any] = status.get("spending") or {}
     if spending and spending["spent"] >= spending["budget"]:
-        return None  # the budget is used up, which is no goal
+        return None  # the budget is used up, not a goal
     return GoalReached(int(status["labels"]), until.text if until else "")
 
 

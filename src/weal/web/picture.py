@@ -284,7 +284,7 @@ def _mark(shape: Mark, look: str, inside: str) -> str:
 
 
 def mark_corners(mark: Mark) -> list[tuple[bool, float, float]]:
-    """The corners of a mark that is no circle; True begins a new line."""
+    """The corners of a mark that is not a circle; True begins a new line."""
     r, x, y = mark.size, mark.x, mark.y
     each: dict[str, Sequence[tuple[bool, float, float]]] = {
         "square": ((True, -0.9, -0.9), (False, 0.9, -0.9), (False, 0.9, 0.9), (False, -0.9, 0.9)),

@@ -26,7 +26,7 @@ MAX_KNOWN_TOKENS = 1000
 
 
 class RateLimit:
-    """The buckets of all senders; a rate of 0 is no limit."""
+    """The buckets of all senders; a rate of 0 means no limit."""
 
     def __init__(
         self,

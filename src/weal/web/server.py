@@ -354,7 +354,7 @@ def _check_proxy(proxy: str) -> None:
         ) from error
     if not network.prefixlen:
         raise ValueError(
-            f"--proxy {proxy!r} names every address, so that anybody could forge theirs: give that "
+            f"--proxy {proxy!r} includes every address, so anyone could forge theirs: give that "
             "of the proxy, such as 127.0.0.1"
         )
 

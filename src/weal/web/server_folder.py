@@ -9,7 +9,7 @@ Results are caches, as snapshots are:
     KIND.json      {"v": 1, "seq": the last event it includes, "data": ...}
     rows.db        the cells of all candidates by id, for pages that show a few of them
 
-A file is written atomically and replaces only a file of ours (`weal.files`); two servers on one
+A file is written atomically and replaces only a file of weal (`weal.files`); two servers on one
 store write the same. A file that cannot be read counts as missing.
 """
 

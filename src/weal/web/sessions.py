@@ -3,7 +3,7 @@
     {"v": 1, "token": digest of its token, "began": ..., "expires": ...}
 
 Sessions survive a restart and are shared by all servers of the folder, and a reader of the folder
-learns no id to log in with. A file that cannot be read is no session. A session has the actor of
+learns no id to log in with. A file that cannot be read is ignored. A session has the actor of
 its token, and ends with it.
 """
 

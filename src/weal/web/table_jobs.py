@@ -138,7 +138,7 @@ def _refuse_known_ids(campaign: "Campaign", table: Table, ids: str) -> None:
     names = [str(name) for name in table.cells(ids)]
     if known := campaign.existing_ids(names):
         some = some_of([repr(name) for name in names if name in known])
-        raise ValueError(f"ids that are there already: {some}; delete these rows, or rename them")
+        raise ValueError(f"ids that already exist: {some}; delete these rows, or rename them")
 
 
 def add(context: JobContext, given: Arguments, progress: Progress) -> int:

@@ -91,7 +91,7 @@ class Api:
         segments = (*parts[1:2], *(["{name}"] if name else parts[2:3]), *parts[3:])
         methods = self._routes.get(segments) if parts[:1] == (VERSION,) else None
         if methods is None:
-            words = f"there is nothing here: /api/{VERSION}/openapi.json lists what there is"
+            words = f"there is no such address: /api/{VERSION}/openapi.json lists what there is"
             raise RequestProblem(404, "not_found", words)
         scope["path_params"] = {"name": name} if name else {}
         method = "GET" if scope["method"] == "HEAD" else scope["method"]

@@ -164,7 +164,7 @@ def read_json(text: str) -> object:
 
 
 def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no JSON number")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _finite(text: str) -> float:

@@ -42,15 +42,15 @@ SETTINGS: dict[str, JsonSchema] = {
     "goal": {"anyOf": [{"type": "string", "maxLength": 2000}, {**TEXTS, "minItems": 1}],
              "description": "What the labels are for: learn, maximise, above 7.5, ..."},
     "subject_to": {**TEXTS, "description": "What rows must meet; [] removes all."},
-    "weights": by_column({"type": "number"}, "Weight of each quantity that is learnt."),
+    "weights": by_column({"type": "number"}, "Weight of each quantity of the goal learn."),
     "until": {"type": ["string", "null"], "maxLength": 200, "description": "When to stop."},
     "lease": LEASE,
     "warp": {"enum": [None, "auto", "asinh"], "description": "Transform of skewed labels."},
     "outliers": {"type": "boolean", "description": "Whether labels may be wrong."},
     "repeats": {"type": "boolean", "description": "Whether a measured row may be asked again."},
-    "budget": {"type": ["number", "null"], "description": "What labels may cost in all."},
+    "budget": {"type": ["number", "null"], "description": "Maximum total cost of labels."},
     "title": {"type": ["string", "null"], "maxLength": MAX_TITLE,
-              "description": "Shown in place of the name, which stays; null: the name."},
+              "description": "Shown instead of the name, which does not change; null: the name."},
 }  # fmt: skip
 NEW_SETTINGS: dict[str, JsonSchema] = {
     **SETTINGS,
@@ -83,7 +83,7 @@ NEW_FIELDS: dict[str, JsonSchema] = {
                                   "maxItems": 100}],
                "description": "Column to measure, or several; labels in it are saved."},
     "features": {"type": "array", "items": COLUMN, "minItems": 1, "maxItems": 5000,
-                 "description": "Input columns; without it all that can be."},
+                 "description": "Input columns; by default all suitable columns."},
     "types": by_column({"type": "string", "maxLength": 2000},
                        "What columns are: number, flag, category, date, ordered:low,high, drop."),
     "missing": by_column({**TEXTS, "maxItems": 100}, "Texts for a missing value."),
@@ -257,7 +257,7 @@ def get_settings(call: Call) -> Answer:
     examples=[Example("lease", {"lease": "3d", "until": "labels = 80", "key": "settings-1"})],
 )  # fmt: skip
 async def change_settings(call: Call) -> Answer:
-    """Those that are given; the answer has all."""
+    """The settings to change; the answer has all."""
     changes = {key: one for key, one in call.body.items() if key not in WRITE_FIELDS}
     if not changes:
         raise invalid("", "there is no setting to change: give one, such as lease")

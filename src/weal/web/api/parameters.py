@@ -76,7 +76,7 @@ def _split(text: bytes) -> dict[str, list[str]]:
 
 
 def _unexpected(given: Mapping[str, list[str]], known: Mapping[str, Parameter]) -> list[Fault]:
-    """Parameters that are not known, and those that are given twice."""
+    """Parameters that are unknown or given twice."""
     there = ", ".join(known) or "none"
     unknown = [
         (name[:60], f"there is no parameter of this name; there are {there}")

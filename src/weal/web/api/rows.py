@@ -77,7 +77,7 @@ ASK_FIELDS: dict[str, JsonSchema] = {
         "additionalProperties": {"type": "integer", "minimum": 1, "maximum": MAX_ASK_ROWS},
         "minProperties": 1,
         "maxProperties": 20,
-        "description": "By column, how many different values the batch may hold.",
+        "description": "By column, how many different values the batch may have.",
     },
     "where": {
         "type": "string",
@@ -85,10 +85,10 @@ ASK_FIELDS: dict[str, JsonSchema] = {
         "maxLength": 2000,
         "description": "A condition that every row satisfies: solvent is THF and temp < 90.",
     },
-    "instead_of": {**IDS, "description": "Rows of yours that come back: others are asked in their "
+    "instead_of": {**IDS, "description": "Your rows to release: others are asked in their "
                    "place."},
     "rows": {**IDS, "description": "Rows to include, which count among n."},
-    "only_ids": flag("Answer with the ids alone, whatever became of the rows of this key."),
+    "only_ids": flag("Answer with the ids only, whatever happened to the rows of this key."),
     **WRITE_FIELDS,
 }  # fmt: skip
 IDS_ANSWER: JsonSchema = {
@@ -114,7 +114,7 @@ IDS_ANSWER: JsonSchema = {
               Example("a plate", {"n": 3, "same": "quench", "where": "temper_temp < 600"})],
 )  # fmt: skip
 async def ask(call: Call) -> Answer:
-    """The rows are reserved for who asks until they are labelled or the lease ends."""
+    """The rows are reserved for the person who asks until they are labelled or the lease ends."""
     given = {key: one for key, one in call.body.items() if key not in WRITE_FIELDS}
     if "n" in given:
         given["n"] = int(given["n"])
@@ -130,9 +130,9 @@ def _expected(call: Call) -> list[str] | None:
 
 
 @operation(
-    "GET", "/campaigns/{name}/asked", "asked", "List the rows that are out.",
+    "GET", "/campaigns/{name}/asked", "asked", "List the reserved rows.",
     may="read", answer={"$ref": "ask.json"},
-    query=[Parameter("by", {"type": "string", "maxLength": 200}, "Only those of this person.")],
+    query=[Parameter("by", {"type": "string", "maxLength": 200}, "Only rows of this person.")],
     examples=[Example("all")],
 )  # fmt: skip
 async def asked(call: Call) -> Answer:
@@ -150,11 +150,11 @@ LABEL_FIELDS: dict[str, JsonSchema] = {
 TELL_FIELDS: dict[str, JsonSchema] = {
     **LABEL_FIELDS,
     "sure": flag("The label was checked: never treat it as an outlier."),
-    "accident": flag("With failed: by accident, so learn nothing from it."),
+    "accident": flag("With failed: by accident, so the model does not use it."),
     "replace": flag("Replace the existing label of the row."),
     "repeat": flag("Add a repeated measurement of the row."),
     "plausible": flag(
-        "Save nothing if a label is far from what is expected (problem implausible_label)."
+        "Save nothing if a label is far from its prediction (problem implausible_label)."
     ),
     "labels": {
         "type": "array",
@@ -163,7 +163,7 @@ TELL_FIELDS: dict[str, JsonSchema] = {
         "maxItems": MAX_IDS,
         "description": "Of many rows, saved all or none.",
     },
-    "dry_run": flag("Of many rows or a file: say what would become of each, and save nothing."),
+    "dry_run": flag("For many rows or a file: report what would happen to each, and save nothing."),
     "column": {"type": "string", "maxLength": 1000, "description": "Of the values in a file."},
     "sheet": {"type": "string", "maxLength": 200, "description": "Of an Excel file."},
     "header": {"type": "integer", "minimum": 1, "maximum": 10_000_000,
@@ -199,7 +199,11 @@ def _tell_rows(call: Call) -> Answer:
     if is_one == ("labels" in body):
         raise invalid("", "give `id` and its value, or `labels` of many rows")
     wrong = FILE_FIELDS + (("dry_run",) if is_one else (*LABEL_FIELDS, "accident"))
-    _refuse(body, wrong, "it does not go with `id`" if is_one else "it does not go with `labels`")
+    _refuse(
+        body,
+        wrong,
+        "it cannot be combined with `id`" if is_one else "it cannot be combined with `labels`",
+    )
     campaign = call.campaign()
     if is_one:
         found = tell_row(campaign, body["id"], _given(body), _details(call))

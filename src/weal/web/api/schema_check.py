@@ -1,6 +1,6 @@
 """Check JSON values against a JSON Schema: the part of it that requests of the API use.
 
-The schemas in the OpenAPI document are those that requests are checked with, so that both say the
+The schemas in the OpenAPI document also check the requests, so that both say the
 same. Keywords: type, enum, const, minimum, maximum, exclusiveMinimum, minLength, maxLength,
 pattern, items, minItems, maxItems, properties, required, additionalProperties, maxProperties,
 anyOf. Texts must be whole characters: a lone surrogate can be stored nowhere.

@@ -154,7 +154,7 @@ def row(
 def row_page(
     context: CampaignRequest, id_: str, code: int = 200, /, answer: Answer = NO_ANSWER
 ) -> Response:
-    """The page of a row; `answer`: what is said on a form that was not saved."""
+    """The page of a row; `answer`: the message of a form that was not saved."""
     events = context.row_events(id_)
     known, ledger = candidate_search.read_row(context.candidates_file(), id_), context.ledger
     if known is None and not events and not context.campaign().existing_ids([id_]):

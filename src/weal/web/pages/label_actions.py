@@ -172,7 +172,7 @@ def _write(
     except ValueError as error:
         return _answer(context, edit.id, place, 422, kept, str(error))
     fresh = CampaignRequest(context.request, context.name)
-    done = Answer("" if events else "It is saved as it is.", True, is_changed=True)
+    done = Answer("" if events else "It is saved unchanged.", True, is_changed=True)
     return _after_write(fresh, edit.id, place, done)
 
 
@@ -183,7 +183,7 @@ def _changed_text(context: CampaignRequest, id_: str, event: Event) -> str:
 
 
 def _after_write(context: CampaignRequest, id_: str, place: str, answer: Answer) -> Response:
-    """The answer to a form that was saved; pages are loaded anew, so that all of it is true."""
+    """The answer to a form that was saved; pages are loaded again, so that they are up to date."""
     if place == "dialog" and context.is_part:
         return _panel(context, id_, place, 200, answer)
     if place == "bench":
@@ -198,7 +198,7 @@ def _after_write(context: CampaignRequest, id_: str, place: str, answer: Answer)
 def _answer(
     context: CampaignRequest, id_: str, place: str, code: int, answer: Answer, said: str = ""
 ) -> Response:
-    """The form again, with what is to be said; nothing was written."""
+    """The form again, with a message; nothing was written."""
     if said:
         answer = replace(answer, said=said)
     if place == "bench":

@@ -39,7 +39,7 @@ class QuantityView:
 
 
 def quantity_view(context: CampaignRequest) -> QuantityView:
-    """The quantity in the address, or the one that the goal looks at first."""
+    """The quantity in the address, or the first quantity of the goal."""
     status, measured = context.cached_result("status"), context.cached_result("measured")
     name = _quantity_name(context, status.data if status else None)
     data = _status_of(status.data, name) if status else None
@@ -69,7 +69,7 @@ def _headline(context: CampaignRequest, status: StatusJson, name: str) -> Status
 
 
 def _quantity_name(context: CampaignRequest, status: StatusJson | None) -> str:
-    """The quantity in the address, or the one that the goal looks at first."""
+    """The quantity in the address, or the first quantity of the goal."""
     names = list(context.ledger.quantities)
     named = context.request.query_params.get("quantity", "")
     if named in names:

@@ -1,7 +1,7 @@
-"""The page Tokens: who may do what, for those who may manage all campaigns.
+"""The page Tokens: who may do what, for people who may manage all campaigns.
 
-A token is shown once, in the answer to the form that makes it; pages are not cached. Whoever logs
-in with a token that ends makes tokens that end by then.
+A token is shown once, in the answer to the form that makes it; pages are not cached. A person
+whose token expires creates only tokens that expire by then.
 """
 
 from datetime import datetime, timedelta
@@ -38,7 +38,9 @@ def list_tokens(context: ServerRead) -> Response:
     """All tokens of the store, without their secrets."""
     require(context.request, "manage")
     if not context.may_create:
-        raise NotPermitted("only who manages all campaigns sees the tokens: use such a token")
+        raise NotPermitted(
+            "only a token that may manage all campaigns shows the tokens: log in with one"
+        )
     return _page(context)
 
 
@@ -103,7 +105,7 @@ def _end(context: RequestContext, expires: str) -> tuple[float | None, datetime 
     own = next((one.expires for one in store.tokens() if one.name == name), None)
     if typed is not None and own is not None and now + timedelta(seconds=typed) > own:
         raise ValueError(
-            f"your own token ends on {own:%Y-%m-%d %H:%M} UTC, and yours makes none that ends "
-            "later: choose an earlier end"
+            f"your own token ends on {own:%Y-%m-%d %H:%M} UTC and creates none that "
+            "ends later: choose an earlier end"
         )
     return typed, own

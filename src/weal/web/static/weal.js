@@ -67,16 +67,16 @@
     if (good && form && form.matches("form[data-again]")) forget(form);
   });
 
-  // Where to type next. Whoever types already, before this script came, goes on: selected digits would be lost.
+  // Where to type next. A field that has the focus before this script runs keeps it: selected digits would be lost.
   const typing = (element) => element.matches("input:not([type=radio], [type=checkbox]), textarea, select");
-  const settle = (within) => {
+  const focusField = (within) => {
     recall();
     const field = (within || document).querySelector("[data-focus]");
     if (!field || (!within && document.querySelector("dialog[open]")) || typing(document.activeElement || body)) return;
     field.focus();
     if (field.select) field.select();
   };
-  // Labels of a row come into their dialog; once they have changed, the page below is loaded anew.
+  // Labels of a row come into their dialog; once they have changed, the page below is loaded again.
   const labels = document.getElementById("labels-dialog");
   if (labels) labels.addEventListener("close", () => { if (labels.querySelector("[data-changed]")) location.reload(); });
   document.addEventListener("click", (event) => {
@@ -86,9 +86,9 @@
     htmx.ajax("GET", link.pathname.replace(/row$/, "row/labels") + link.search, { target: labels, swap: "innerHTML" });
   });
   body.addEventListener("htmx:afterSwap", (event) => {
-    if (event.detail.target.id === "bench") settle();
+    if (event.detail.target.id === "bench") focusField();
     if (event.detail.target === labels && !labels.open) labels.showModal();
-    if (event.detail.target.matches("[data-panel], #labels-dialog")) settle(labels && labels.open ? labels : document.querySelector("[data-panel]"));
+    if (event.detail.target.matches("[data-panel], #labels-dialog")) focusField(labels && labels.open ? labels : document.querySelector("[data-panel]"));
   });
 
   // Keys: an element with data-key is clicked. In a field letters are letters, and a key needs Alt.
@@ -144,5 +144,5 @@
     event.preventDefault();
     location.replace(next);
   });
-  document.addEventListener("DOMContentLoaded", () => settle()); // when htmx listens, and not before
+  document.addEventListener("DOMContentLoaded", () => focusField()); // when htmx listens, and not before
 })();
