@@ -1,4 +1,4 @@
-"""Operations of the API as a page, made from those that the server answers."""
+"""Operations of the API as a page, made from the operations of the server."""
 
 import json
 from collections.abc import Iterator

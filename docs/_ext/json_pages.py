@@ -76,7 +76,7 @@ def table(rows: Iterator[Row]) -> list[str]:
 
 
 def described(schema: Schema) -> list[str]:
-    """One schema: what it is, and its fields; one table for each form that there is."""
+    """One schema: what it is, and its fields; one table for each form."""
     if "$ref" in schema:
         return ["As of [`weal bench run`](#json-bench-run).", ""]
     forms = [one for one in schema.get("anyOf", ()) if "properties" in one]

@@ -117,8 +117,8 @@ TOPICS: dict[str, Topic] = {
     "watch": Topic(
         "Watch",
         ("The progress of the campaign: the expected error, or the best row so far, with its "
-         "interval; how this changed with the labels; whether it is time to stop; and labels that may be "
-         "wrong. The page updates when labels arrive.",),
+         "interval; how this changed with the labels; whether it is time to stop; and labels that "
+         "may be wrong. The page updates when labels arrive.",),
         (("Look at these again", "labels that the others contradict; open one to correct, repeat "
           "or confirm it."),
          ("SVG, PNG, CSV", "download a picture or its numbers.")),
