@@ -7,7 +7,7 @@
 server of its own; five use Python, three the pages of two servers. One of them, a server or the
 worker of a server is killed (SIGKILL) every half second and started again, and repeats what was not
 acknowledged (`attack_round`). With PostgreSQL, one of its processes is killed in each round.
-"exits": commands with a timer that goes off at a random moment of theirs, its worst; none may end
+"exits": commands with a timer that goes off at a random moment of their run; none may end
 with a signal (`attack_exits`).
 
 Rounds that are done are kept in the folder of `--out` [attack-rounds]: after Ctrl-C the same

@@ -43,7 +43,9 @@ class Journal:
         self.lines = read_journal(path)
 
     def add(self, **line: Any) -> None:
-        """Append a line: it is in the file when this returns, whoever is killed then."""
+        """Append a line: it is in the file when this returns, even if the process is killed
+        then.
+        """
         self.lines.append(line)
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:

@@ -130,7 +130,7 @@ class Crowd:
         return bool(found)
 
     def finish(self) -> int:
-        """Let people end by themselves; how many did not."""
+        """Wait until people end on their own; how many did not."""
         (self.folder / "stop").touch()
         until = time.monotonic() + FINISH_SECONDS
         for person in self.people:

@@ -4,8 +4,8 @@
 
 Methods that are equally good, in ten realisations: a part that the realisation gives to all, and a
 part of their own, drawn alike for all. Rows are the share of simulations in which a comparison is
-decided at 5 % all the same (`weal.benchmark.statistics`): one by itself, any of thirty with one
-baseline by themselves, and any of the thirty corrected. Rows without the last two are differences
+decided at 5 % all the same (`weal.benchmark.statistics`): one alone, any of thirty with one
+baseline uncorrected, and any of the thirty corrected. Rows without the last two are differences
 that are themselves skewed around a mean of 0, which the test does not promise to withstand.
 """
 

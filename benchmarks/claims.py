@@ -1,10 +1,10 @@
 """Verdicts on the paper's claims: `python benchmarks/claims.py --data FOLDER --to FILE`.
 
-The run of `weal bench paper` (ten tasks, the paper's methods and those that train on validation
+The run of `weal bench paper` (ten tasks, the paper's methods and methods that train on validation
 labels too), judged claim by claim, with the variants of each. It goes on where it stopped, given
 `--out`. Rows are claims and other readings of them; how many comparisons hold is corrected for all
-comparisons of a claim, and stands beside what each would say by itself. Rows with a task are the
-mean curves that the claims are about, every few queries.
+comparisons of a claim, and stands beside the verdict of each without correction. Rows with a task
+are the mean curves that the claims are about, every few queries.
 """
 
 import os

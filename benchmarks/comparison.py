@@ -15,7 +15,7 @@ with one row for each task and method:
 
 The score of a goal is in GOALS with its direction. All methods of a task have the same label
 counts. Differences of areas of two methods are paired by realisation. Runs of several files are
-compared: rows of ours in `learn.json` with rows of rivals in `learn-rivals.json`.
+compared: rows of weal in `learn.json` with rows of rivals in `learn-rivals.json`.
 
 A run is *busy* if other processes took more than half a core while it ran (`record`). Its scores
 are as good as any; its seconds are not, and `./scripts/results NAME` makes them again.

@@ -115,7 +115,7 @@ def _marked(run: ComparedRun) -> bool:
 
 
 def _less_busy(old: ComparedRun | None, new: ComparedRun) -> ComparedRun:
-    """The new timing, unless it is busy and so was the old one: then the shorter of the two."""
+    """The new timing, unless both the new and the old one are busy: then the shorter of the two."""
     if old is None or not new.busy:
         return new
     return replace(new, seconds=min(old.seconds, new.seconds))

@@ -6,10 +6,10 @@
 
 `search` plays the pools of `weal bench goals` and the laboratory tables of --data FOLDER, and
 writes a line for each pool and method (`record`). A table that is not there is left out with a
-reason. All methods start from the same 10 random labels of the same realisations, so that what the
-files of ours and of the peers hold is paired, though they were made at other times. The same call
-goes on where it stopped; the file is written again after every pool. Peers need
-`pip install "weal[peers]"`.
+reason. All methods start from the same 10 random labels of the same realisations, so that the files
+of weal and of the peers are paired, though they were made at other times. The same call goes on
+where it stopped; the file is written again after every pool. Peers need `pip install
+"weal[peers]"`.
 
 LABORATORY names the tables, by file and result, and whether small results are good (they are
 negated). They come from the collection Olympus (Haese et al. 2021, Hickman et al. 2023). Text
@@ -80,7 +80,7 @@ COST_ROWS, COST_LABELS, COST_QUERIES = (600, 100_000), 40, 15
 
 
 def laboratory(folder: Path) -> tuple[list[Task], dict[str, str]]:
-    """The pools of a folder, and those that are not there with the reason."""
+    """The pools of a folder, and the missing ones with the reason."""
     found, missing = [], {}
     for number, (file, result, lowest) in enumerate(LABORATORY, FIRST_NUMBER):
         name = f"{file}-{result}" if file == "lnp3" else file
@@ -138,7 +138,7 @@ def chosen_methods(text: str) -> list[str]:
 
 
 def search(options: argparse.Namespace) -> None:
-    """Play the pools one after the other, and write what is there after each."""
+    """Run the pools one after the other, and write the results after each."""
     methods, rows, runs = chosen_methods(options.methods), [], []
     for task in chosen_pools(options):
         say(task.name)

@@ -11,11 +11,11 @@ with given hyperparameters, one thread, all three in one run and in turn:
     refitted   scikit-learn's GP, fitted again, optimiser off  t^3 for the factor, U t^2 to predict
 
 Times are of the processor, the least of several labels in a row, so that a busy machine counts
-little; memory is what is kept between labels (candidates included), and the most that is taken
-while one is learnt (by numpy). Exponents are slopes of log-log lines over t >= 1000 (all,
-with --quick). The factor's buffer doubles when it is full: a label then costs a copy, which is
-not in the least. With --to the table is kept as a result file (`record`), with --draw
-it is drawn as growth.png. Nothing is asserted.
+little; memory is that of the data kept between labels (candidates included), and the most that is
+taken while one is learnt (by numpy). Exponents are slopes of log-log lines over t >= 1000 (all,
+with --quick). The factor's buffer doubles when it is full: a label then costs a copy, which is not
+in the least. With --to the table is kept as a result file (`record`), with --draw it is drawn as
+growth.png. Nothing is asserted.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Methods of the goal `learn` beyond those of `weal bench`: other refits, QBC, simple baselines.
 
-    weal-refit-5      the default, its experts selected anew after every fifth label as the rivals'
+    weal-refit-5      the default, its experts selected again after every fifth label as the rivals'
                       hyperparameters are, not after 15 % more labels
     skactiveml-qbc    scikit-activeml's QueryByCommittee on scikit-learn's GP (`peers`): COMMITTEE
                       GPs with its kernel, each fitted to a bootstrap sample of the labels; the

@@ -16,7 +16,7 @@ campaigns, at 95 %. Processor seconds are those of `ask`, the fit before it excl
     python benchmarks/plates.py --seeds 10-15 --to plates.jsonl
     python benchmarks/plates.py --read plates.jsonl
 
-Runs write each campaign as it ends, and skip those that the file has.
+Runs write each campaign as it ends, and skip campaigns that the file has.
 """
 
 import argparse

@@ -180,7 +180,7 @@ def _children(own: psutil.Process) -> float:
 
 
 def in_memory(table: Table, folder: Path) -> None:
-    """A pool in memory: the first ask after a settling, and the steps after it."""
+    """A pool in memory: the first ask after an expert selection, and the steps after it."""
     tables = [pq.read_table(path) for path in sorted(folder.glob("*.parquet"))]
     X = np.concatenate([np.stack([t[name].to_numpy() for name in INPUTS], 1) for t in tables])
     np.ones(TOUCHED // 8)  # where a virtual machine has memory at first use only, others pay too

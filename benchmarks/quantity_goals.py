@@ -55,7 +55,7 @@ _POOL_KEY, _START_KEY, _WEIGHT_KEY = 251, 252, 253  # parts of random keys
 
 @dataclass(frozen=True)
 class Pool:
-    """Inputs, and two results that are to be high."""
+    """Inputs, and two results to maximise."""
 
     name: str
     X: Array  # (N, d)
@@ -133,7 +133,7 @@ class Models:
         return np.setdiff1d(np.arange(len(self.pool.X), dtype=np.intp), self.rows)
 
     def joint(self) -> JointBelief:
-        """What both models say of the free rows."""
+        """Predictions of both models for the free rows."""
         at = self.free
         numbers = {name: self.belief(k, at) for k, name in enumerate("ab")}
         measured = dict(zip("ab", self.pool.Y[self.rows].T, strict=True))

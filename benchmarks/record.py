@@ -70,7 +70,7 @@ class OtherProcesses:
         return max(machine - own, 0.0) / wall if wall > 0.0 else 0.0
 
     def _now(self) -> tuple[float, float, float] | None:
-        """Seconds: of the clock, of all processes on all cores, of ours with its children."""
+        """Seconds: of the clock, of all processes on all cores, of this one with its children."""
         try:
             words = self.stat.read_text("ascii").split("\n", 1)[0].split()
             user, nice, system, _, _, irq, soft, steal = map(int, words[1:9])
@@ -108,7 +108,7 @@ def options(doc: str) -> Any:
 def write(
     path: Path, what: str, rows: Rows, seeds: str | Sequence[int], packages: Iterable[str] = ()
 ) -> None:
-    """Write the file, whole or not at all."""
+    """Write the file atomically."""
     found = {
         "what": what,
         "command": os.environ.get(COMMAND_VARIABLE) or command(sys.orig_argv),

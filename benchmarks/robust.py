@@ -171,7 +171,7 @@ def each_step() -> list[Method]:
 
 
 def cost(options: Any) -> None:
-    """Processor time of a query, and what it is of ours."""
+    """Processor time of a query, and its ratio to ours."""
     methods = each_step()
     results = played(methods, options)
     keep(options, methods, results)

@@ -46,7 +46,7 @@ LABELS, WIDE_LABELS = 10_000, 20
 
 
 class Case(NamedTuple):
-    """A campaign, and what was asked of its commands: units, and megabytes."""
+    """A campaign, and the limits of its commands: units, and megabytes."""
 
     kind: str
     candidates: int
@@ -56,7 +56,7 @@ class Case(NamedTuple):
     megabytes: int | None
 
 
-# As many rows as candidates are free, besides those that are labelled.
+# As many rows as candidates are free, besides the labelled ones.
 CASES = (
     Case("smooth", 20_000, 40, 60, 10, 1000),
     Case("rough", 20_000, 40, 60, 10, 1000),

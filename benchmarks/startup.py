@@ -9,7 +9,7 @@ the largest resident set of the process. Candidates have eight numeric columns, 
 default ones. Compiled modules are cached, as they are where weal is installed.
 
     ask, no settling due     an ask before has left its experts in the store, one label came since
-    ask, settling due        labels have come since for which experts are settled again
+    ask, settling due        labels have come since for which experts are selected again
     status, first            nothing was computed before but the experts of an ask
     status, nothing new      the status again
 
@@ -54,8 +54,8 @@ took = (one.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 print(json.dumps(took))
 """
 UNIT = "import numpy, scipy.linalg, scipy.special"
-MAX_ASK_MB = 400  # asked of the memory of an ask
-# For labels and candidates, what was asked of each command, in units.
+MAX_ASK_MB = 400  # limit of the memory of an ask
+# For labels and candidates, the limit of each command, in units.
 CASES: dict[tuple[int, int], dict[str, int | None]] = {
     (500, 10_000): {"ask": 4, "ask due": 8, "status": 10, "status again": 4},
     (2000, 5_000): {"ask": 8, "ask due": None, "status": 30, "status again": 8},
@@ -97,7 +97,7 @@ def tell(path: Path, table: pd.DataFrame, start: int, end: int) -> None:
 def make_stores(folder: Path, labels: int, U: int) -> dict[str, Path]:
     """For each command, the store that it starts from."""
     table, last = a_table(U), last_selection(10, labels)
-    before = last - 1  # so that the next label makes a settling due
+    before = last - 1  # so that experts are selected again at the next label
     stores = {name: folder / f"{labels}-{name}.db" for name in TITLES}
     a_store(stores["ask"], table, labels - 1)
     a_store(stores["ask due"], table, before)

@@ -3,7 +3,7 @@
     tell               records the label: nothing is computed
     ask, no settling   follows the label by one column over the pool, and scores it; the slowest
                        against the median of all such
-    ask, settling      against a bare settling of the experts by the same labels and a bare pass
+    ask, settling      against a bare selection of the experts by the same labels and a bare pass
                        over the candidates, in the same run
 
 Ratios within one run; nothing is asserted. One BLAS thread.
@@ -48,7 +48,7 @@ def truth(X: Array, rng: np.random.Generator) -> Array:
 
 
 def bare(view: QuantityView) -> float:
-    """Seconds of settling the experts of the state again, and of one pass over its candidates."""
+    """Seconds of selecting the experts of the state again, and of one pass over its candidates."""
     selection, parameters = view.selection, view.settings.parameters
     assert selection is not None
     scale = selection.scaling

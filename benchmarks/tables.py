@@ -191,7 +191,7 @@ def choices(X: Array, y: Array, seed: int) -> Iterator[Row]:
 
 
 def runs(given: argparse.Namespace) -> list[Row]:
-    """All rows, those that are kept among them."""
+    """All rows, kept ones included."""
     kept = given.out.read_text().splitlines() if given.out and given.out.exists() else []
     done = {(key[0], key[1], key[2]): rows for key, rows in map(json.loads, kept)}
     parts = {"fit": fits} | ({"choice": choices} if given.choice else {})

@@ -3,9 +3,10 @@
     python scripts/check_accessibility.py [FOLDER] [PAGE ...]     (scripts/docs calls it)
 
 Each page is looked at on a phone (390 px) and on a desktop (1440 px), in light colours by all rules
-of axe and in dark ones by those that depend on colours. Without pages it takes SAMPLE, which has a
-page of every layout: landing page, cards, running code, figures, wide tables, formulas, pictures,
-names of the package, results, search. `scripts/check_site.py` looks at the headings of every page.
+of axe and in dark ones by the rules that depend on colours. Without pages it takes SAMPLE, which
+has a page of every layout: landing page, cards, running code, figures, wide tables, formulas,
+pictures, names of the package, results, search. `scripts/check_site.py` looks at the headings of
+every page.
 """
 
 import shutil

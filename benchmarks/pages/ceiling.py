@@ -25,9 +25,9 @@ TEXT = """
 
 {made}
 
-Areas minus that of random choice, in the mean over realisations. *All labels of the pool* are
+Areas minus that of random choice, on average over realisations. *All labels of the pool* are
 known from the first query on. The *oracle* knows every label: of {looked} candidates by lot it
-takes the one that, once told, lowers the error on half of the test rows most. Its error there
+chooses the row whose label lowers the error on half of the test rows most. Its error there
 ("rows it sees") is lowered by luck, too, its error on the other rows is not; all other columns are
 of these other rows.
 """
@@ -62,7 +62,7 @@ def _gain(frame: pd.DataFrame, task: str, method: str, column: str = "area") -> 
 
 
 def _found(frame: pd.DataFrame, tasks: list[str]) -> str:
-    """What is found, in the mean over tables."""
+    """What is found, on average over tables."""
     default, twice, every = (
         float(np.nanmean([_gain(frame, task, method) for task in tasks]))
         for method in ("auto", "twice", "all")
@@ -71,7 +71,7 @@ def _found(frame: pd.DataFrame, tasks: list[str]) -> str:
     text = (
         f"The default is worth {default / twice:.0%} of what twice the labels are worth to random "
         f"choice, and {default / every:.0%} of what all labels of the pool are: {signed(default)}, "
-        f"{signed(twice)} and {signed(every)} in the mean over {len(tasks)} tables."
+        f"{signed(twice)} and {signed(every)} on average over {len(tasks)} tables."
     ).replace("%", " %")
     if not few:
         return text

@@ -34,7 +34,7 @@ with noise (a tenth of their sd; errors are against the function itself), and ta
 fewer columns. The area is the mean over {queries} of log10 NMSE ([how to read it](index.md)).
 Differences are paired, in brackets the 95 % interval by sign flips, then the number of
 realisations. Below 0 choosing pays. None of these realisations was looked at before the default
-was settled. They are others than those of [the overview](index.md), so that a task may come out
+was chosen. They are others than those of [the overview](index.md), so that a task may come out
 otherwise there.
 
 {figure}
@@ -50,16 +50,16 @@ otherwise there.
 {others}
 
 `six` are the paper's five functions and igs, weighed by their losses as in the paper's Algorithm
-2; *even* gives them even weights. A single function is compared in the mean over tasks, on
+2; *even* gives them even weights. A single function is compared on average over tasks, on
 realisations that all the tasks have. What the default does, and why: [what to ask
 next](../understand/choosing.md).
 
 ## What was tried
 
-The default was settled on other realisations than these. Weighing functions by the losses of
+The default was chosen on other realisations than these. Weighing functions by the losses of
 pseudo labels, as the paper does, was the default once: these losses differ by very little, a
 large rate adds that up, and the weight ends on one function. `mvr` times gpm-var came next, and
-was best in the mean over tasks; times the root of igs it is the default, for the sake of tables
+was best on average over tasks; times the root of igs it is the default, for the sake of tables
 where the model is wrong about itself. Also looked at, and no better: `mvr` alone, more weight on
 gpm-var, the distance to the nearest label in place of igs, igs and `mvr` without gpm-var; and
 since then, on nine other tables and on other realisations, igs with a lesser power, igs whose
@@ -112,7 +112,7 @@ def found(tasks: list[str], against: list[Interval]) -> str:
     worse = [t for t, d in zip(tasks, against, strict=True) if d.low > 0.0]
     mean = float(np.mean([d.mean for d in against]))
     text = (
-        f"Choosing beats random choice in the mean on {share(better, len(tasks))} tasks, with the "
+        f"Choosing beats random choice on average on {share(better, len(tasks))} tasks, with the "
         f"whole interval on {sure}; over all tasks the error along the curve is "
         f"{1.0 - 10.0**mean:.0%} lower."
     ).replace("%", " %")
@@ -133,7 +133,7 @@ def areas(runs: pd.DataFrame, tasks: list[str], against: list[Interval]) -> str:
 
 
 def summary(runs: pd.DataFrame, tasks: list[str], against: list[Interval]) -> str:
-    """What was asked of the default, and what came out."""
+    """The requirements for the default, and what came out."""
     near = sum(d.high < ALMOST for d in against)
     few = sum(not math.isfinite(d.high) for d in against)
     if few:
@@ -149,8 +149,8 @@ def summary(runs: pd.DataFrame, tasks: list[str], against: list[Interval]) -> st
         f"- The upper end of the interval is below {ALMOST:+g} on {share(near, len(tasks))} tasks"
         + (f"; not on {', '.join(far)}." if far else "."),
         f"- On the {len(tables)} tables: better on {share(better, len(tables))}, "
-        f"in the mean {ends(mean, count=True)}.",
-        f"- Over {len(tasks)} tasks, in the mean: "
+        f"on average {ends(mean, count=True)}.",
+        f"- Over {len(tasks)} tasks, on average: "
         f"{ends(over_tasks(runs, tasks, DEFAULT, RANDOM), count=True)}.",
     ]
     return "\n".join(lines)
@@ -179,7 +179,7 @@ def _others(frame: pd.DataFrame) -> list[list[str]]:
         names = [task for task in EVERY if _has(runs, task, DEFAULT, other)]
         if names:
             mean = over_tasks(runs, names, DEFAULT, other)
-            where = f"{len(names)} tasks, in the mean"
+            where = f"{len(names)} tasks, on average"
             rows.append([other, where, whole(ends(mean, count=True))])
     return rows
 
@@ -205,7 +205,7 @@ def batches(files: Files) -> str:
     gain, left = np.mean(gains, axis=0)
     said = (
         f"Asked in batches, {1.0 - left / gain:.0%} of the gain over random choice is lost: "
-        f"{gain:.3f} one by one, {left:.3f} in batches, in the mean over {len(names)} tables."
+        f"{gain:.3f} one by one, {left:.3f} in batches, on average over {len(names)} tables."
     ).replace("%", " %")
     header = ["table", "area, batches minus one by one"]
     return BATCHES.format(found=said, table=table(header, rows, "lr"), made=repeat(kept))

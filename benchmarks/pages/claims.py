@@ -25,7 +25,7 @@ TEXT = """# The paper's claims
 The experiments of Polyzos, Lu and Giannakis (2022, arXiv 2206.05009), their methods under their
 names: {what}, {seeds}. A comparison is decided by flipping the signs of whole realisations; the
 three counts are of comparisons that hold, that do not, and that are undecided, corrected for all
-comparisons of a claim together. In the last column is what each would say by itself. How this is
+comparisons of a claim together. In the last column is the verdict without correction. How this is
 judged, and where it differs from the print: [the paper, to the letter](../understand/paper.md).
 
 {claims}

@@ -21,7 +21,7 @@ or upper third to pass or fail. No probability is allowed below {least}: forests
 {kinds}
 ## Task by task
 
-Log loss in the mean over all numbers of labels.
+Log loss on average over all numbers of labels.
 
 {tasks}
 
@@ -30,7 +30,7 @@ Log loss in the mean over all numbers of labels.
 ## Which result to look at next
 
 Rows chosen by what their result tells (BALD), beside random ones: accuracy and log loss on other
-rows, in the mean along the curve up to {labels} labels. Differences are BALD minus random.
+rows, on average along the curve up to {labels} labels. Differences are BALD minus random.
 
 {choice}
 
@@ -72,7 +72,7 @@ def found(models: pd.DataFrame, choice: pd.DataFrame) -> str:
     gain = between(choice, "accuracy")
     better = share(int((gain > 0.0).sum()), len(gain))
     return (
-        f"The log loss of pass/fail results is {loss[OURS].mean():.3f} in the mean over tasks, "
+        f"The log loss of pass/fail results is {loss[OURS].mean():.3f} on average over tasks, "
         f"that of forests {loss['forest'].mean():.3f}; it is lower than that of forests on "
         f"{lower[0]} tasks, than that of the Gaussian process classifier on {lower[1]} and of "
         f"logistic regression on {lower[2]}. Choosing rows by BALD makes {gain.mean():+.3f} of "
@@ -100,7 +100,7 @@ def of_kind(rows: pd.DataFrame) -> str:
 
 
 def by_task(rows: pd.DataFrame) -> str:
-    """Log loss of all methods, and differences to the peers in the mean over pass/fail tasks."""
+    """Log loss of all methods, and differences to the peers on average over pass/fail tasks."""
     loss = rows.pivot_table("log_loss", ["kind", "task"], "method", sort=False)
     cells = [
         [task, *(bold(plain(own[name], 3), own[name] == own.min()) for name in (OURS, *PEERS))]

@@ -61,9 +61,10 @@ LINES = {
     "foundation": ("Under the hood", "Our functions beside the obvious way to write them."),
     "steps": (
         "Step by step in an open process",
-        "A tell only records. An ask follows the labels told since; now and then it settles the "
-        "experts anew. The ratio is of "
-        "the slowest to the median, or of an ask that settles to a bare settling and one pass "
+        "A tell only records. An ask follows the labels told since; now and then it selects the "
+        "experts again. The ratio is of "
+        "the slowest to the median, or of an ask with expert selection to a bare selection and one "
+        "pass "
         "over the candidates.",
     ),
     "campaign": ("A campaign on disk", "Opening, telling, asking; commands from start to end."),
@@ -99,7 +100,7 @@ def queries(runs: pd.DataFrame) -> tuple[str, str]:
     rows.append(["mean", milliseconds(ours), *(f"{ratio:.0f}x" for ratio in mean)])
     least, name = min(zip(mean, rivals, strict=True))
     said = (
-        f"The next question takes {milliseconds(ours)} of processor time in the mean over "
+        f"The next question takes {milliseconds(ours)} of processor time on average over "
         f"{len(order)} tasks, refitting and metrics included; the quickest rival that is refitted "
         f"at "
         f"each label ({titles[name]}) takes {least:.0f} times as long."
@@ -128,8 +129,8 @@ def of_growth(kept: ResultFile, figures: Figures) -> str:
         "One kernel, five hundred candidates that follow each label. On random features a label "
         "costs the same however "
         "many came before; an exact expert pays a row of its Cholesky factor and makes no error "
-        "of approximation; a GP that "
-        "is fitted anew (scikit-learn's, its optimiser off) pays the whole factor."
+        "of approximation; a GP that is fitted again (scikit-learn's, its optimiser off) pays the "
+        "whole factor."
     )
     return _section(
         "A label, as labels come", says, f"{text}\n{table(header, rows, 'rrrrrrr')}", kept

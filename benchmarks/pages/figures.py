@@ -1,7 +1,7 @@
 """Figures of the pages, as SVG in two colours: for light pages and for dark ones.
 
-No background of their own, letters that can be read on a phone, and colours that the colour-blind
-can tell apart (Okabe and Ito's); marks differ in shape, too.
+No background of their own, letters that can be read on a phone, and colours that colour-blind
+people can distinguish (Okabe and Ito's); marks differ in shape, too.
 """
 
 import io

@@ -44,7 +44,7 @@ the goal was chosen on other realisations of these tables: on tables of your own
   the top 1 %* counts until a row of the best hundredth is measured, and one more than all where
   that never happens. *Regret* is the distance of the best measured row from the best row, in units
   of the range of the pool.
-- *F1* weighs the rows that the model puts above the level against those that are above it; its
+- *F1* weighs the rows that the model puts above the level against the rows that are above it; its
   *area* is the mean over all labels. A fifth, or a twentieth, of the pool exceeds the level.
 - In brackets: weal with the goal less this method, paired by realisation, with the 95 % interval
   over pools by sign flips. `auto` is weal without a goal: it learns the function everywhere.

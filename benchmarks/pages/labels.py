@@ -120,7 +120,7 @@ def _met(asked: str, measured: str) -> bool | None:
 
 
 def coverage(runs: pd.DataFrame) -> str:
-    """Coverage, width and score after some queries, of ours and of scikit-learn's GP."""
+    """Coverage, width and score after some queries, of weal and of scikit-learn's GP."""
     rows: list[list[Any]] = []
     names = {"weal": "weal", "sklearn": "scikit-learn"}
     for (queries, who), group in runs.groupby(["queries", "who"], sort=False):

@@ -10,7 +10,7 @@ from benchmarks.pages.result_files import ResultFile
 from weal.benchmark.statistics import Interval
 
 DASH = "-"
-BUSY = ": busy, timings are to be made again"
+BUSY = ": busy, timings should be repeated"
 
 
 def signed(value: float, digits: int = 3) -> str:

@@ -71,7 +71,7 @@ and when the hyperparameters of its model are fitted.
   *No clear difference*: it does not, which does not mean that the methods are equal.
 - *Random rows* with weal's model differ from weal in the choice of rows alone.
 - Times are processor time of a query on one core. *busy*: other processes took more than half a
-  core meanwhile, and the time is to be made again.
+  core meanwhile, and the time should be measured again.
 
 ## More results
 
@@ -82,7 +82,7 @@ and when the hyperparameters of its model are fitted.
 `./scripts/results` lists all result files, and `./scripts/results NAME` makes one of them again;
 after Ctrl-C the same command goes on. `weal bench methods` lists methods, `weal bench run --tasks
 a,b --methods x,y` runs any of them (other packages need `pip install "weal[peers]"`), and `weal
-simulate my.csv --target y` does the same on a table of yours.
+simulate my.csv --target y` does the same on your table.
 """
 
 GOAL = """

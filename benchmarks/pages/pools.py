@@ -73,7 +73,7 @@ def _time(seconds: float) -> str:
 
 
 def _cells(what: str, asked: str, measured: str) -> list[str]:
-    """A row of the table: two workers are to be faster by so much, all else is to take no more.
+    """A row of the table: two workers must be faster by so much, all else must take no more.
 
     >>> _cells("ask(1) / bare", "2", "1.09"), _cells("two Dask workers / one", "1.6", "1.36")
     (['ask(1) / bare', '<= 2', '1.09'], ['two Dask workers / one', '>= 1.6', '**missed** 1.36'])

@@ -64,7 +64,7 @@ def difference(
 
 
 def over_tasks(frame: pd.DataFrame, tasks: Iterable[str], one: str, other: str) -> Interval:
-    """The same in the mean over tasks: of those realisations that all the tasks have."""
+    """The same on average over tasks: of those realisations that all the tasks have."""
     columns = [
         by_realisation(frame, task, one) - by_realisation(frame, task, other) for task in tasks
     ]

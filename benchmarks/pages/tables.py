@@ -76,7 +76,7 @@ def _fits(n: int, group: pd.DataFrame, kept: ResultFile) -> tuple[str, str]:
     lower = int((less[GP] < 0).sum())
     head = (
         f"With {n} labels the error is below that of a tuned GP on {share(lower, len(less[GP]))} "
-        f"tables, by {-found.mean:.3f} in the mean ({-found.high:.3f} to {-found.low:.3f})."
+        f"tables, by {-found.mean:.3f} on average ({-found.high:.3f} to {-found.low:.3f})."
     )
     likelier = int((density[OURS] > density[GP]).sum())
     beside = ", ".join(
@@ -84,7 +84,7 @@ def _fits(n: int, group: pd.DataFrame, kept: ResultFile) -> tuple[str, str]:
         for who, d in less.items()
     )
     says = (
-        f"Differences in the mean over {len(errors)} tables: {beside}. Inside: "
+        f"Differences on average over {len(errors)} tables: {beside}. Inside: "
         f"{_percent(inside[OURS].mean())}, of the GP {_percent(inside[GP].mean())}. The median "
         f"label is likelier by ours than by the GP on {likelier}."
     )
@@ -107,7 +107,7 @@ def _choice(chosen: pd.DataFrame, kept: ResultFile) -> str:
     says = (
         "The area is the mean of the error over the queries that follow some random labels. The "
         f"default's is below that of random choice on {share(int((less < 0).sum()), len(less))} "
-        f"tables, by {-found.mean:.3f} in the mean ({-found.high:.3f} to {-found.low:.3f})."
+        f"tables, by {-found.mean:.3f} on average ({-found.high:.3f} to {-found.low:.3f})."
     )
     rows = [
         [name, plain(row["auto"], 3), plain(row["random"], 3), signed(row["auto"] - row["random"])]

@@ -48,7 +48,7 @@ while True:
 
 
 class Fitted(NamedTuple):
-    """What the model of one checkout says of N test points."""
+    """Predictions of the model of one checkout for N test points."""
 
     mean: Array  # (N,)
     low: Array  # (N,)  of the 90 % intervals of a label

@@ -3,8 +3,9 @@
     python benchmarks/real.py budget --against ../before        # a checkout of the other commit
 
 One curve of the default learner for each task and realisation: processor time of all its queries,
-settling included, metrics left out. Both commits take turns, task by task, in processes of their
-own with one BLAS thread, so that the ratio is of one run. Beside it, what became of the error.
+expert selection included, metrics left out. Both commits take turns, task by task, in processes of
+their own with one BLAS thread, so that the ratio is of one run. Beside it, what became of the
+error.
 """
 
 import json

@@ -2,7 +2,8 @@
 
     python -m benchmarks.real_labels.ceiling --data FOLDER [--seeds 0:3] [--queries 60] --to FILE
 
-The areas of `choice`, on the same splits, for what is no method but a bound to compare one with:
+The areas of `choice`, on the same splits, for bounds, which are not methods but limits to compare
+one with:
 
     all     every label of the pool is known from the start
     twice   random choice, two labels for each query
@@ -67,7 +68,7 @@ def knowing_all(split: Split, parts: tuple[Rows, Rows]) -> Array:  # (1, 2)
 
 
 def oracle(split: Split, seen: Rows, realisation: int) -> Pick:
-    """The pick of who knows all labels."""
+    """The choice of an oracle that knows all labels."""
     rng = np.random.default_rng([5, realisation])
     left = list(range(len(split.yu)))
 

@@ -135,7 +135,7 @@ def shown(found: Interval) -> str:
 
 
 def against_random(runs: Runs, seeds: Sequence[int]) -> list[Row]:
-    """The default minus random choice on every task, and in the mean over the tables."""
+    """The default minus random choice on every task, and on average over the tables."""
     found, tables = [], []
     for name in at_hand(runs.data, EVERY):
         d = runs.difference(name, "auto", "random", seeds)

@@ -69,7 +69,7 @@ def borehole(X: Array, a: float) -> Array:
     )  # fmt: skip
 
 
-# Function, number of inputs, and those that matter.
+# Function, number of inputs, and relevant inputs.
 FUNCTIONS: dict[str, tuple[Callable[[Array, float], Array], int, list[int]]] = {
     "three": (three, 15, [0, 1, 2]),
     "friedman": (friedman, 10, [0, 1, 2, 3, 4]),

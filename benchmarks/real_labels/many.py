@@ -93,7 +93,7 @@ def growth(name: str, seeds: Sequence[int], counts: Sequence[int] = COUNTS) -> l
 
 
 def switch(seeds: Sequence[int]) -> list[Row]:
-    """From 1,500 to 1,700 labels, and settling at 1,500 and 2,000."""
+    """From 1,500 to 1,700 labels, and expert selection at 1,500 and 2,000."""
     errors, took = [], []
     for seed in seeds:
         data = Data("rough, 6 inputs", 2000, seed)
@@ -109,7 +109,7 @@ def switch(seeds: Sequence[int]) -> list[Row]:
 
 
 def step(name: str, seed: int, t: int) -> float:
-    """Median seconds to tell a label and ask for the next, experts not settled."""
+    """Median seconds to tell a label and ask for the next, without expert selection."""
     data = Data(name, t + CANDIDATES, seed)
     learner = ActiveLearner(data.X)
     learner.tell(range(t), data.y[:t])

@@ -88,7 +88,7 @@ def outcome(name: str, seed: int, n: int, noise: float, beside: bool = False) ->
 
 
 def rows(seeds: Sequence[int]) -> list[Row]:
-    """What is asked of noisy labels, and what was measured."""
+    """The requirements for noisy labels, and what was measured."""
     cells = {
         (n, noise): np.array([
             outcome(name, seed, n, noise, beside=n == 60) for name in FUNCTIONS for seed in seeds

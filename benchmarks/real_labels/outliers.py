@@ -142,7 +142,7 @@ def errors(t: int, spoil: Callable[[Task], Spoilt], seeds: Sequence[int]) -> str
 
 
 def alarms(kind: str, seeds: Sequence[int], sizes: Sequence[int] = SIZES) -> str:
-    """Share of right labels that are set aside, and of those that are more likely wrong than
+    """Share of right labels that are set aside, and of labels that are more likely wrong than
     right.
     """
     aside = named = of = 0

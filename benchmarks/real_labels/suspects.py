@@ -4,7 +4,7 @@
 
 A campaign is a learner that asks 30 to 55 rows of a pool of 300 in batches of five, on each of the
 functions, scaled to 100 +- 20, with noise of 5 or 20 % of that spread. Clean ones give the false
-alarms: labels that `suspects` names after the last one, and those that `tell` would have named, by
+alarms: labels that `suspects` names after the last one, and labels that `tell` would have named, by
 what was expected when their row was asked. Then, in each, one label is multiplied or divided by 10,
 100 or 1000, or swapped with another of its batch, where that moves it by more than 4 predictive sds
 of the fit without it; with the word swap, swaps only. Found is what `suspects` names among all

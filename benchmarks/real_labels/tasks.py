@@ -1,6 +1,6 @@
 """Tasks of the comparison with random choice: those of `weal bench`, noisy functions, more tables.
 
-FUNCTIONS   those of `weal bench` that are no tables
+FUNCTIONS   those of `weal bench` that are not tables
 NOISY       two smooth functions with noise of 10 % of their sd; test labels have none
 TABLES      those in the data folder, and some of their columns
 """

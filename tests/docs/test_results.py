@@ -137,7 +137,7 @@ def test_what_tables_say_is_the_mean_over_tables_of_what_is_in_the_file(kept):
     names = sorted({name for name, _ in error})
     less = [np.mean(error[n, "weal"]) - np.mean(error[n, "scikit-learn"]) for n in names]
     below = sum(one < 0.0 for one in less)
-    said = f"on {below} of {len(names)} tables, by {-np.mean(less):.3f} in the mean"
+    said = f"on {below} of {len(names)} tables, by {-np.mean(less):.3f} on average"
     assert said in kept["tables.md"]
 
 

@@ -6,8 +6,8 @@ active learning and of random choice, and e the error that both reach in the end
     e = max(e_c(T), e_r(T)),    saved = first t with e_r(t) <= e  -  first t with e_c(t) <= e
 
 so that a realisation counts in the same way whichever wins. The mean over the realisations comes
-with its 95 % interval (`statistics`). Choosing needs fewer labels if this interval is above 0 and
-so is that of the gain, the difference of log NMSE (or of another metric) in the mean over all
+with its 95 % interval (`statistics`). Choosing needs fewer labels if this interval and that of the
+gain are above 0; the gain is the average difference of log NMSE (or of another metric) over all
 queries; it needs more if both are below 0. Else it is undecided, and always with fewer than
 MIN_REALISATIONS_FOR_TEST.
 
