@@ -74,10 +74,14 @@ def best_candidates(
         least = min(least, float(np.partition(masked, last)[last]))
     found = np.flatnonzero(free & (masked >= least))
     quick = np.array([crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in found.tolist()])
-    order = np.lexsort((quick, -masked[found]))
-    # Of equal hashes the long ones decide, which few need: who has one no greater than all before.
-    least_before = np.minimum.accumulate(quick[order])
-    kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
+    if len(found) == 1:  # nobody ties with the best
+        kept = np.zeros(1, dtype=np.intp)
+    else:
+        order = np.lexsort((quick, -masked[found]))
+        # Of equal hashes the long ones decide, which few need: a candidate whose hash is no greater
+        # than all before.
+        least_before = np.minimum.accumulate(quick[order])
+        kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
     entries = [
         TieEntry(float(masked[n]), hashed, _long(seed, ids[n]), start + n)
         for n, hashed in zip(found[kept].tolist(), quick[kept].tolist(), strict=True)
