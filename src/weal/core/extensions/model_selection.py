@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array, logsumexp
 from weal.core.constants import (
-    ANOVA_LENGTH,
     ANOVA_RATIO,
     ANOVA_SHARE,
     ANOVA_START,
@@ -48,7 +47,6 @@ from weal.core.constants import (
     GRID_FAMILIES,
     GRID_LENGTHS,
     IRRELEVANT,
-    LEVEL_LENGTH,
     LEVELS_SHARE,
     MANY_INPUTS,
     MAX_EXPERTS,
@@ -116,9 +114,10 @@ def select_models(
 
     Where evidences are raised to the power `temper` (`ensemble`), posteriors are too.
     Without `additive` anova is left out, for experts that are not exact; without `trend` and
-    `subsets` (`relevant_inputs`) the classes of these names. With `in_turn` a family is fitted from
-    the peak of the family before it (`_next_peak`), unless labels state their noise: its unit
-    follows the start. Labels whose noise has no bound carry no information, and have to be removed.
+    `subsets` (`relevant_inputs`) the classes of these names. With `in_turn` a family of the grid is
+    fitted from the peak of the one before it (`_next_peak`), unless labels state their noise: its
+    unit follows the start. Labels whose noise has no bound carry no information, and have to be
+    removed.
     """
     if not np.isfinite(noise_var).all():
         raise ValueError("a noise variance is not finite; remove labels with infinite noise")
@@ -138,12 +137,7 @@ def select_models(
         if anova_share:
             anova = Kernel(ANOVA, ANOVA_START, d**-0.5, OFFSET_VARIANCE, widths)
             start = (anova, ANOVA_RATIO)
-            if in_turn:
-                likeliest = max(peaks, key=lambda peak: peak.log_z)
-                peak = _next_peak(likeliest, start, X, y)
-            else:
-                peak = _fit_peak(start, X, y, noise_var)
-            parts.append(point_candidates(peak, X, y, noise_var))
+            parts.append(point_candidates(_fit_peak(start, X, y, noise_var), X, y, noise_var))
             shares.append(anova_share)
         if widths and X.shape[1] <= MAX_LEVEL_COLUMNS:
             parts.append(level_candidates(peaks, X, y, noise_var))
@@ -261,13 +255,9 @@ def _next_peak(peak: EvidencePeak, start: CandidateModel, X: Array, y: Array) ->
     """The peak of a family from that of another, or from its own start where that is likelier.
 
     Families agree on which inputs matter, so that their peaks are close: the fit takes fewer steps,
-    and `forward` is not needed again. Lengthscales of anova are shorter, as their prior is.
+    and `forward` is not needed again.
     """
-    family, alpha = start[0].family, start[0].alpha
-    ell = np.asarray(peak.kernel.length_scale)
-    if family == ANOVA:
-        ell = ell * (ANOVA_LENGTH / (LEVEL_LENGTH * ell.size**0.5))
-    near = (replace(peak.kernel, family=family, alpha=alpha, length_scale=ell.tolist()), peak.noise)
+    near = (replace(peak.kernel, family=start[0].family, alpha=start[0].alpha), peak.noise)
     even = np.zeros(len(y))
     losses = [start_loss(*one, X, y, even) for one in (near, start)]
     return fit(*(near if losses[0] <= losses[1] else start), X, y, even)
