@@ -1,10 +1,10 @@
 """The command behind each result file: `./scripts/results NAME` makes the file again.
 
     ./scripts/results                 all names: what each makes, and its file, date and commit
-    ./scripts/results learn           make benchmarks/results/learn.json, then the pages of it
+    ./scripts/results learn           make benchmarks/results/learn.json, then the pages and figures
 
-A benchmark keeps its finished runs in the folder `.runs` (where it has runs to keep), shows
-its progress, and goes on there after Ctrl-C. In COMMANDS stand for places:
+A benchmark shows its progress. Those with {runs} in their command keep finished runs there, and go
+on after Ctrl-C; the others take minutes and begin again. Places in COMMANDS:
 
     {to}       benchmarks/results/NAME.json      {runs}     a folder NAME in .runs
     {data}     WEAL_DATA, else shared/data beside the clone
@@ -205,7 +205,9 @@ def main() -> None:
     try:
         typed = " ".join(["./scripts/results", *sys.argv[1:]])
         env = {**os.environ, record.COMMAND_VARIABLE: typed}
-        raise SystemExit(subprocess.run(words, cwd=ROOT, env=env).returncode)
+        code = subprocess.run(words, cwd=ROOT, env=env).returncode
+        pages = [sys.executable, str(ROOT / "scripts" / "make_results.py")]
+        raise SystemExit(code or subprocess.run(pages, cwd=ROOT).returncode)
     except KeyboardInterrupt:
         raise SystemExit(f"stopped; ./scripts/results {given.name} goes on from here") from None
 

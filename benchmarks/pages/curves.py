@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from benchmarks.pages.figures import INKS, Ink, svg
+from benchmarks.pages.figures import Ink, in_inks
 from benchmarks.pages.result_files import Figures
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def curves(name: str, rows: pd.DataFrame, tasks: Sequence[str]) -> Figures:
                    fontsize=SMALL)  # fmt: skip
 
     height = LEGEND + HIGH * len(tasks)
-    return {f"{name}-{kind}.svg": svg(height, draw, ink) for kind, ink in INKS.items()}
+    return in_inks(name, height, draw)
 
 
 def _panel(ax: Axes, own: pd.DataFrame, metric: str, methods: list[str], ink: Ink) -> None:

@@ -5,6 +5,7 @@ people can distinguish (Okabe and Ito's); marks differ in shape, too.
 """
 
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,24 @@ def both(name: str, height: float, draw: Callable[[Axes, Ink], None]) -> Figures
     def one(fig: Figure, ink: Ink) -> None:
         draw(fig.subplots(), ink)
 
-    return {f"{name}-{kind}.svg": svg(height, one, ink) for kind, ink in INKS.items()}
+    return in_inks(name, height, one)
+
+
+def in_inks(name: str, height: float, draw: Callable[[Figure, Ink], None]) -> Figures:
+    """A figure drawn once, in the colours of light pages, and recoloured for dark ones."""
+    light = svg(height, draw, INKS["light"])
+    return {f"{name}-light.svg": light, f"{name}-dark.svg": recoloured(light)}
+
+
+def recoloured(light: bytes) -> bytes:
+    """An SVG figure with the colours of light pages replaced by those of dark pages.
+
+    >>> recoloured(b"stroke: #0072b2; fill: #ffffff")
+    b'stroke: #56b4e9; fill: #ffffff'
+    """
+    old, new = ([ink.text, ink.line, *ink.marks] for ink in INKS.values())
+    colours = {a.lower().encode(): b.lower().encode() for a, b in zip(old, new, strict=True)}
+    return re.sub(rb"#[0-9a-f]{6}\b", lambda hit: colours.get(hit[0], hit[0]), light)
 
 
 def svg(height: float, draw: Callable[[Figure, Ink], None], ink: Ink) -> bytes:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.comparison import GOALS, METHODS
-from benchmarks.pages.figures import INKS, SHAPES, Ink, quiet, svg
+from benchmarks.pages.figures import SHAPES, Ink, in_inks, quiet
 from benchmarks.pages.paired import GoalRows
 from benchmarks.pages.result_files import Figures
 from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def learning_curves(name: str, rows: GoalRows, tasks: list[str]) -> Figures:
         fig.legend(shown, titles, loc="outside lower center", ncols=2, frameon=False,
                    fontsize=SMALL)  # fmt: skip
 
-    return {f"{name}-{kind}.svg": svg(height, draw, ink) for kind, ink in INKS.items()}
+    return in_inks(name, height, draw)
 
 
 def _panel(ax: Axes, rows: GoalRows, task: str, ink: Ink) -> None:

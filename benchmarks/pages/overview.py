@@ -31,6 +31,11 @@ from benchmarks.pages.result_files import Figures, Files
 from weal.benchmark.statistics import Interval
 from weal.benchmark.summary import task_title
 
+ENOUGH = 10  # realisations
+FEW = (
+    " With so few realisations the correction leaves most differences undecided; "
+    "`./scripts/results` adds more."
+)
 Found = Mapping[str, Mapping[str, Comparison]]  # method -> task -> comparison
 
 TEXT = """---
@@ -138,7 +143,7 @@ def lost(rows: GoalRows, found: Found) -> str:
     lines = [f"**{GOALS[rows.goal].title}**, {_count(len(rows.tasks()), 'task')}:", ""]
     for verdict, word in ((WORSE, "than"), (OPEN, "from"), (BETTER, "than")):
         counted = [
-            f"{rows.title(method)} on {_on(tasks_with(own, verdict), len(own), verdict)}"
+            f"{rows.title(method)} on {_on(own, verdict)}"
             for method, own in found.items()
             if tasks_with(own, verdict)
         ]
@@ -147,12 +152,14 @@ def lost(rows: GoalRows, found: Found) -> str:
     return "\n".join(lines)
 
 
-def _on(tasks: list[str], of: int, verdict: str) -> str:
-    """How many tasks of how many; those where weal is worse by name."""
-    counted = f"{len(tasks)} of {of}"
+def _on(found: Mapping[str, Comparison], verdict: str) -> str:
+    """How many tasks of how many; losses by name, and the means against weal that are open."""
+    tasks = tasks_with(found, verdict)
+    counted = f"{len(tasks)} of {len(found)}"
     if verdict == WORSE:
-        counted += f" ({', '.join(map(task_title, tasks))})"
-    return counted
+        return f"{counted} ({', '.join(map(task_title, tasks))})"
+    against = sum(found[task].difference.mean > 0.0 for task in tasks)
+    return f"{counted} (mean against weal on {against})" if verdict == OPEN and against else counted
 
 
 def _count(n: int, noun: str) -> str:
@@ -181,7 +188,7 @@ def says(rows: GoalRows) -> str:
     return (
         f"The score is the {score.score}; {better} is better. weal was run for {min(counts)}{few} "
         "realisations of each task, other methods for as many or fewer, as the tables say."
-    )
+    ) + (FEW if min(counts) < ENOUGH else "")
 
 
 def summary(rows: GoalRows, found: Found) -> str:
@@ -201,12 +208,18 @@ def _group(rows: GoalRows, found: Found, group: str, figures: Figures, made: str
     name = f"{rows.goal}-{group}"
     figures |= learning_curves(name, rows, tasks)
     return GROUP.format(
-        title=GROUPS[group],
+        title=group_title(rows.goal, group),
         goal=GOALS[rows.goal].title,
         figure=figure(name, f"{GOALS[rows.goal].score} against labels, all methods, task by task"),
         table=_tasks(rows, found, tasks),
         made=made,
     )
+
+
+def group_title(goal: str, group: str) -> str:
+    """The name of a group of tasks; searches have formulas in place of the paper's tasks."""
+    title = "formulas" if group == "paper" and goal != "learn" else GROUPS[group]
+    return title[0].lower() + title[1:]
 
 
 def _tasks(rows: GoalRows, found: Found, tasks: list[str]) -> str:

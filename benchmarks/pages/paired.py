@@ -119,7 +119,12 @@ def goal_rows(files: Files) -> list[GoalRows]:
     """The rows of each goal that was run, in the order of GOALS."""
     found = []
     for goal in GOALS:
-        own = tuple(file for file in files.values() if _goal(file) == goal)
+        own = tuple(
+            sorted(
+                (file for file in files.values() if _goal(file) == goal),
+                key=lambda file: (file.name != goal, file.name),
+            )
+        )
         rows = {(row["task"], row["method"]): row for file in own for row in file.rows}
         if any(method == METHODS[goal][0].name for _, method in rows):
             found.append(GoalRows(goal, rows, own))

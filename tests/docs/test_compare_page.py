@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from benchmarks import comparison, record
-from benchmarks.pages import learning_curves, overview, paired
+from benchmarks.pages import figures, learning_curves, overview, paired
 from benchmarks.pages.paired import BETTER, OPEN, WORSE, compared, goal_rows, holm, student
 from benchmarks.pages.result_files import Figures, load
 from scipy import stats
@@ -37,7 +37,7 @@ def page(tmp_path, monkeypatch):
                     runs.append(run)
         rows = comparison.rows_of(runs)
         record.write(tmp_path / f"{goal}.json", f"goal {goal}, 10 queries", rows, "seed 1")
-        monkeypatch.setattr(learning_curves, "svg", lambda *_: b"")
+        monkeypatch.setattr(figures, "svg", lambda *_: b"")
         files = load(tmp_path)
         return overview.page(files, Figures()), goal_rows(files)[0]
 
@@ -158,4 +158,8 @@ def test_a_curve_is_drawn_for_every_method_on_the_same_axes(page, monkeypatch):
     monkeypatch.undo()
     made = learning_curves.learning_curves("x", rows, ["branin"])
     assert set(made) == {"x-light.svg", "x-dark.svg"}
+    assert made["x-light.svg"] != made["x-dark.svg"]
+    text, ours, mark = (ink.lower().encode() for ink in ("#e6e9ee", "#56b4e9", "#e69f00"))
+    assert all(ink in made["x-dark.svg"] for ink in (text, ours, mark))
+    assert b"#222832" not in made["x-dark.svg"]
     assert paired.by_realisation(rows.rows["branin", "weal-auto"]).keys() == set(range(6))
