@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import closing
 from importlib.metadata import metadata
 from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
@@ -111,7 +112,7 @@ def mcp() -> None:
     from weal.store.actors import READ_ONLY
     from weal.store.protocol import open_store
 
-    with open_store("sqlite:///tools.db") as store:
+    with closing(open_store("sqlite:///tools.db")) as store:
         assert make_server(CampaignTools(store, READ_ONLY)).name == "weal"
 
 

@@ -202,6 +202,15 @@ def extras() -> str:
     return "\n".join([*lines, "| `weal[all]` | all of these but `peers`, which brings torch | |"])
 
 
+def _holder(held: str) -> str:
+    """A test as its sentence and file, a file by its path, or the reason for none."""
+    if held.startswith("none: "):
+        return f"*{held}*"
+    file, _, name = held.partition("::")
+    words = name.removeprefix("test_").replace("_", " ")
+    return f"{words} (`{file}`)" if name else f"`{file}`"
+
+
 def claims() -> str:
     """Claims of README and the first pages, and what holds each, as Markdown."""
     pages = tomllib.loads((ROOT / "docs/claims.toml").read_text("utf-8"))["page"]
@@ -210,8 +219,7 @@ def claims() -> str:
         lines += [f"**`{page['file']}`**", "", "| claim | held by |", "|---|---|"]
         for sentence, *held in page["claims"]:
             plain = re.sub(r"\[([^\]]*)\](\([^)]*\))?|[`*|]", r"\1", sentence)
-            by = (one if one.startswith("none") else f"`{one}`" for one in held)
-            lines.append(f"| {escape(plain)} | {'<br>'.join(by)} |")
+            lines.append(f"| {escape(plain)} | {'<br>'.join(map(_holder, held))} |")
         lines.append("")
     return "\n".join(lines)
 
