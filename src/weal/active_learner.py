@@ -71,8 +71,6 @@ from weal.shards.dask_executor import choose_executor
 from weal.tables.plan import TablePlan
 
 if TYPE_CHECKING:
-    import pandas
-
     from weal.diagnostics.contradictions import Contradiction
     from weal.diagnostics.learner_status import LearnerStatus, TrendCache
     from weal.diagnostics.row_explanation import RowExplanation
@@ -165,7 +163,9 @@ class LearnerView:
     @property
     def history(self) -> History:
         """Every query with its reason and its label; a list with `to_frame()`."""
-        return History(dict(row) for row in self._state.history)
+        found = History(dict(row) for row in self._state.history)
+        found.kind = self.candidates.frame_kind
+        return found
 
     @property
     def acquisition_weights(self) -> dict[str, float]:
@@ -622,8 +622,8 @@ class LearnerView:
         told = worked_quantity() if quantity == WORKED else find_told(self._state, quantity)
         return told.words
 
-    def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
-        """The labels, predictions, candidates or history as a pandas frame.
+    def to_frame(self, what: str = "labels", kind: str | None = None) -> Any:
+        """The labels, predictions, candidates or history as a frame.
 
         Parameters
         ----------
@@ -631,17 +631,20 @@ class LearnerView:
             Labels: id, label and noise. Predictions: for each candidate, mean and sd of f, the 90 %
             interval of a label, and the label if there is one. Candidates: the pool as it was
             given. History: each query, its reason and its label.
+        kind : {"pandas", "polars", "pyarrow"} or None
+            The kind of frame; if None, that of the pool. For an array or a pool in files it is
+            pandas, or polars if pandas is not installed.
 
         Returns
         -------
-        pandas.DataFrame
-            The table.
+        frame
+            The table. Ids keep their type.
 
         Raises
         ------
         ValueError
-            If there is no such table, pandas is not installed, or the pool is in files and too
-            large for one table (use `predict_pool`).
+            If there is no such table, no library for frames is installed, or the pool is in files
+            and too large for one table (use `predict_pool`).
 
         Examples
         --------
@@ -653,7 +656,7 @@ class LearnerView:
         """
         from weal.learner.frames import frame
 
-        return frame(self._state, self._beliefs, what)
+        return frame(self._state, self._beliefs, what, kind)
 
     def rows(self, ids: Sequence[Hashable]) -> Any:
         """The rows of some candidates.
@@ -880,7 +883,7 @@ class ActiveLearner(LearnerView):
         independently: a large pool is then scored in blocks.
     ids : list or None
         Ids of the candidates. If None, the values of `id_column`, else the index of a pandas frame,
-        else 0, 1, 2, ...
+        else 0, 1, 2, ... They keep their type (numbers, text, dates, tuples).
     id_column : str or None
         The frame's column that holds the ids.
     target : str, list of str, or None

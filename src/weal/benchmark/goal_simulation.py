@@ -26,6 +26,7 @@ from weal.core.arrays import Array
 from weal.goals.protocol import Goal
 from weal.progress import Progress
 from weal.shards.executors import Executor, ProcessExecutor, SerialExecutor
+from weal.tables.frame_kinds import FrameKind
 from weal.text import number
 
 FIRST_LABELS = 10
@@ -59,7 +60,7 @@ class Realisation:
 def simulate_goal(
     points: OwnRows, goal: Goal, realisations: int, queries: int, seed: int = 0,
     jobs: int | None = None, progress: Progress | None = None, notes: tuple[str, ...] = (),
-    like: object = None,
+    kind: FrameKind | None = None,
 ) -> Simulation:  # fmt: skip
     """Search the table by the goal and at random; ValueError where the goal does not fit it.
 
@@ -79,7 +80,7 @@ def simulate_goal(
     chosen, drawn = np.array(pairs).transpose(1, 0, 2)
     labels = tuple(range(FIRST_LABELS, FIRST_LABELS + T + 1))
     curves = (labels, chosen, drawn)
-    return simulation_of(goal, points.target, words, *curves, notes, realisations, like)
+    return simulation_of(goal, points.target, words, *curves, notes, realisations, kind)
 
 
 def _searches(

@@ -20,6 +20,7 @@ from weal.goals.grammar import parse_goal
 from weal.goals.learn import Learn
 from weal.goals.protocol import Goal
 from weal.progress import Progress, line_on_stderr
+from weal.tables.frame_kinds import FrameKind, frame_kind
 from weal.tables.table_options import TableOptions, check_features
 
 if TYPE_CHECKING:
@@ -104,28 +105,32 @@ def simulate(
     check_whole("random_state", random_state, 0)
     how = TableOptions(id_column, target, check_features(features), types or {})
     points, notes = points_from_table(table, target, how)
-    like = None if isinstance(table, str | os.PathLike) else table
+    kind = None if isinstance(table, os.PathLike) else frame_kind(table)
     told = _callback(progress)
     if wanted.set_text is not None:
-        given = (realisations, queries, random_state, jobs, told, notes, like)
+        given = (realisations, queries, random_state, jobs, told, notes, kind)
         return simulate_goal(points, wanted, *given)
     task = task_of(points)
     plan = make_plan(
         task, [CHOOSING, RANDOM], realisations=realisations, T=queries, seed=random_state
     )
     outcome = carry_out(plan, jobs=jobs, progress=_steps(told), keep_finished=True)
-    return learn_simulation(outcome, task, notes, realisations, like)
+    return learn_simulation(outcome, task, notes, realisations, kind)
 
 
 def learn_simulation(
-    outcome: Outcome, task: Task, notes: tuple[str, ...], realisations: int, like: object = None
+    outcome: Outcome,
+    task: Task,
+    notes: tuple[str, ...],
+    realisations: int,
+    kind: FrameKind | None = None,
 ) -> Simulation:
     """The simulation of the goal learn, from the results of both methods on a task."""
     results = _pairs(outcome.results)
     chosen, drawn = (curves_of(results, name) for name in (CHOOSING, RANDOM))
     labels = tuple(range(task.L0, task.L0 + chosen.shape[1]))
     target = task.title.rpartition(": ")[2]
-    given = (labels, chosen, drawn, notes, realisations, like)
+    given = (labels, chosen, drawn, notes, realisations, kind)
     return simulation_of(Learn(), target, NMSE, *given)
 
 

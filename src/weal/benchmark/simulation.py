@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from weal.benchmark.labels_saved import Verdict
+    from weal.tables.frame_kinds import FrameKind
 
 NMSE = "NMSE"
 _ROWS_SHOWN = 6  # numbers of labels in the table of a notebook
@@ -57,7 +58,7 @@ class Simulation:
     comparison: LabelsSaved
     notes: tuple[str, ...] = ()  # rows and columns that were left out
     wanted: int = 0  # realisations asked for; more than R where the run was interrupted
-    like: object = None  # the frame that the table was; of which kind `to_frame` is
+    kind: "FrameKind | None" = None  # of the frame that the table was; None: it was a file
 
     @property
     def verdict(self) -> "Verdict":
@@ -99,12 +100,12 @@ class Simulation:
         Returns
         -------
         frame
-            As the kind of table that was simulated; of a file, pandas.
+            As the kind of table that was simulated; of a file, pandas, or polars without it.
         """
-        from weal.tables.frames import frame_like
+        from weal.tables.frame_kinds import make_frame
 
         means = {"choosing": self.chosen.mean(axis=0), "random": self.drawn.mean(axis=0)}
-        return frame_like(self.like, {"labels": list(self.labels), **means})
+        return make_frame({"labels": list(self.labels), **means}, self.kind)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """The metric against labels: means over the realisations, and the middle half of them.
@@ -153,11 +154,11 @@ class Simulation:
 
 def simulation_of(
     goal: Goal, target: str, metric: str, labels: tuple[int, ...], chosen: Array, drawn: Array,
-    notes: tuple[str, ...] = (), wanted: int = 0, like: object = None,
+    notes: tuple[str, ...] = (), wanted: int = 0, kind: "FrameKind | None" = None,
 ) -> Simulation:  # fmt: skip
     """The simulation of these curves (R, T + 1), whose metric is an error for the goal learn."""
     if goal.set_text is None:
         found = mean_saved(chosen, drawn, "choosing", errors=True)
     else:
         found = mean_saved(chosen, drawn, f"choosing for the goal {goal.text}", errors=False)
-    return Simulation(goal, target, metric, labels, chosen, drawn, found, notes, wanted, like)
+    return Simulation(goal, target, metric, labels, chosen, drawn, found, notes, wanted, kind)

@@ -42,7 +42,6 @@ from weal.store.events import Draft, check_name
 from weal.store.protocol import Store, Transaction, open_store
 
 if TYPE_CHECKING:
-    import pandas
     from numpy.typing import ArrayLike
 
     from weal.campaign.candidate_files import FileCandidates
@@ -67,6 +66,9 @@ class Campaign(CampaignLog):
 
     Every change is one transaction of the store: when a method returns, the change is on disk. Use
     a campaign in a ``with`` block, or call `close`.
+
+    Ids are text: a pool with the ids 7, 8, 9 has the candidates "7", "8" and "9". Methods accept the
+    number too, and return text. (The ids of an `ActiveLearner` keep their type.)
 
     Parameters
     ----------
@@ -282,7 +284,7 @@ class Campaign(CampaignLog):
         Returns
         -------
         BestTable
-            `rows`, the most probable first; `to_frame()` is a pandas table, `to_dict()` JSON, and
+            `rows`, the most probable first; `to_frame()` is a table, `to_dict()` JSON, and
             `words` tells how many rows that meet the goal are still unmeasured.
 
         Raises
@@ -303,6 +305,8 @@ class Campaign(CampaignLog):
         >>> len(campaign.best(3).rows)
         3
         """
+        from dataclasses import replace
+
         from weal.campaign.goal_report import best
         from weal.campaign.status import goal_in_force
         from weal.model.checks import check_count
@@ -310,7 +314,7 @@ class Campaign(CampaignLog):
         session = self.read_session()
         wanted, _ = goal_in_force(session.ledger, goal)
         wanted.check_rows(session.ledger.rows)
-        return best(session, wanted, check_count(n))
+        return replace(best(session, wanted, check_count(n)), kind=self.frame_kind)
 
     def suspects(self) -> "Suspects":
         """Labels that are probably wrong, the most surprising first.
@@ -369,24 +373,28 @@ class Campaign(CampaignLog):
 
         return plots(self.read_session, quantity)
 
-    def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
+    def to_frame(self, what: str = "labels", kind: str | None = None) -> Any:
         """A table of labels, predictions, candidates or events.
 
         Parameters
         ----------
         what : {"labels", "predictions", "candidates", "events"}
             Which table, as in ``weal export``.
+        kind : {"pandas", "polars", "pyarrow"} or None
+            The kind of frame; if None, that of the frame that was given to `open_campaign` as the
+            pool, else pandas, or polars if pandas is not installed.
 
         Returns
         -------
-        pandas.DataFrame
-            Its columns are those of the exported files.
+        frame
+            Its columns are those of the exported files. Ids are text, whatever they were in the
+            pool.
 
         Raises
         ------
         ValueError
-            If there is no such table, pandas is not installed, or candidates are in files and
-            too many for one table.
+            If there is no such table, no library for frames is installed, or candidates are in
+            files and too many for one table.
 
         Examples
         --------
@@ -399,7 +407,7 @@ class Campaign(CampaignLog):
         """
         from weal.campaign.export import frame
 
-        return frame(self, what)
+        return frame(self, what, kind)
 
     def predict(
         self,
@@ -410,7 +418,7 @@ class Campaign(CampaignLog):
         sheet: str | None = None,
         header: int | None = None,
         quantity: str | None = None,
-    ) -> "pandas.DataFrame":
+    ) -> Any:
         """Predict rows that are not candidates.
 
         The rows are read like the candidates, and nothing is written. A warning lists ignored
@@ -434,8 +442,9 @@ class Campaign(CampaignLog):
 
         Returns
         -------
-        pandas.DataFrame
-            One row for each, in the same order: `id`, `mean` and `sd` of the function, `low` and
+        frame
+            Of the kind that the table is; for a file as of `to_frame`. One row for each, in the
+            same order: `id`, `mean` and `sd` of the function, `low` and
             `high` of a label, as in ``to_frame("predictions")``; `P(word)` for pass/fail, classes
             and grades, and `P(works)` once runs have failed. With several quantities, column names
             begin with the name of the quantity.
@@ -457,11 +466,11 @@ class Campaign(CampaignLog):
         >>> found.columns.tolist(), found["id"].tolist()
         (['id', 'mean', 'sd', 'low', 'high'], ['row 1', 'row 2'])
         """
-        from weal.campaign.predict import frame_of, predict
+        from weal.campaign.predict import frame_of, kind_of_input, predict
 
         found = predict(self, table, id_column, level, sheet, header, quantity=quantity)
         _warn(found.notes)
-        return frame_of(found.columns())
+        return frame_of(found.columns(), kind_of_input(table) or self.frame_kind)
 
     def candidate_ids(self) -> list[str]:
         """The ids of all candidates.
@@ -1506,8 +1515,8 @@ def open_campaign(
         Parquet files (a pattern or a folder) and a pool of `weal.open_pool` stay in place: the
         store keeps names, sizes and hashes of the files, not their rows.
     id_column : str or None
-        Column with the ids. If None, the index of a pandas frame unless it is a plain row number;
-        else rows are numbered 1, 2, 3, ...
+        Column with the ids, which become text. If None, the index of a pandas frame unless it is a
+        plain row number; else rows are numbered 1, 2, 3, ...
     target : str, list of str, or None
         The measured quantity, or several. Values in a column of that name are used as labels. A row
         may have labels of some quantities and get the others later.
@@ -1580,8 +1589,12 @@ def open_campaign(
     check_scheduler(scheduler)
     named = store is None or isinstance(store, str | os.PathLike)
     place: Store = open_store(store) if named else store  # type: ignore[arg-type,assignment]
-    name, who = check_name(name), by or account()
+    name, who, given = check_name(name), by or account(), None
     try:
+        if pool is not None and not isinstance(pool, str | os.PathLike):
+            from weal.tables.frame_kinds import frame_kind  # numpy
+
+            given = frame_kind(pool)
         if pool is not None and name not in place.campaigns():
             from weal.campaign.candidate_files import is_in_files
             from weal.campaign.creation import create
@@ -1613,7 +1626,9 @@ def open_campaign(
                 f"{', '.join(settings)}: settings are given with a pool, for a new campaign; "
                 "change them later with campaign.change(...)"
             )
-        return Campaign(name, place, who, scheduler=scheduler, progress=progress)
+        campaign = Campaign(name, place, who, scheduler=scheduler, progress=progress)
+        campaign.frame_kind = given
+        return campaign
     except BaseException:
         place.close()
         raise

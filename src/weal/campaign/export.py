@@ -23,7 +23,7 @@ import os
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,12 +39,11 @@ from weal.learner.quantity_predictions import joined_columns
 from weal.quantities.kinds import UNNAMED, WORKED
 from weal.quantities.protocol import Quantity
 from weal.shards.parquet_file import pyarrow
+from weal.tables.frame_kinds import check_kind
 from weal.tables.table_writer import check_place, new_table_file, row_count, save_sheet, write
 from weal.tables.text_records import escape
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from weal.campaign.campaign import Campaign
     from weal.campaign.suggestions import LeasedRow
 
@@ -153,9 +152,10 @@ EXPORT_TABLES = ("labels", "predictions", "candidates", "events")
 PREDICTED_AT_A_TIME = 20_000  # candidates that are predicted at a time
 
 
-def frame(campaign: "Campaign", what: str = "labels") -> "pd.DataFrame":
-    """A pandas frame of labels, predictions, candidates or events."""
-    return frame_of(columns_of(campaign, what))
+def frame(campaign: "Campaign", what: str = "labels", kind: str | None = None) -> Any:
+    """A frame of labels, predictions, candidates or events, of this kind or the campaign's."""
+    found = check_kind(kind) or campaign.frame_kind
+    return frame_of(columns_of(campaign, what), found)
 
 
 def columns_of(campaign: "Campaign", what: str) -> Columns:
@@ -229,7 +229,7 @@ def _number_of_folder(session: Session, quantity: str | None) -> Quantity:
     return found
 
 
-def float_column(values: Sequence[float | None]) -> "pd.Series":
+def float_column(values: Sequence[float | None]) -> Any:
     """Numbers or None as an Arrow column."""
     arrow, _ = pyarrow()
     return arrow.array(values, type=arrow.float64())

@@ -8,7 +8,7 @@ cells, measured or not, expected value, and the probability of belonging to the 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weal.campaign.session import Session
 from weal.diagnostics.goal_set import doubted_rows, goal_view, set_progress
@@ -19,7 +19,7 @@ from weal.learner.best_rows import BestRows, best_rows, set_membership
 from weal.text import about, number, plus_minus, probability, some
 
 if TYPE_CHECKING:
-    import pandas
+    from weal.tables.frame_kinds import FrameKind
 
 
 def reach_note(session: Session, goal: Goal) -> str | None:
@@ -78,6 +78,7 @@ class BestTable:
     members: SetProgress
     inputs: tuple[str, ...]  # columns that are inputs
     quantities: tuple[str, ...] = ()  # of a goal over several; empty: the only one
+    kind: "FrameKind | None" = None  # of the frame of `to_frame`
 
     @property
     def heading(self) -> str:
@@ -160,11 +161,11 @@ class BestTable:
         found += [] if row.feasible is None else [probability(row.feasible)]
         return [*found, "measured" if row.pareto else probability(row.probability)]
 
-    def to_frame(self) -> "pandas.DataFrame":
-        """The columns as a pandas frame."""
-        import pandas
+    def to_frame(self) -> Any:
+        """The columns as a frame, of the kind of `Campaign.to_frame`."""
+        from weal.tables.frame_kinds import make_frame
 
-        return pandas.DataFrame(self.columns())
+        return make_frame(self.columns(), self.kind)
 
     def columns(self) -> dict[str, list[object]]:
         """Id, inputs as they were given, measured, expected, uncertainty and probability.

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from weal.campaign.session import Session
     from weal.model.model import Model
     from weal.quantities.protocol import Quantity
+    from weal.tables.frame_kinds import FrameKind
 
 
 class CampaignLog:
@@ -44,6 +45,7 @@ class CampaignLog:
         self.name, self.who = name, who
         self._store: Store | None = store
         self.scheduler, self.progress = scheduler, progress  # of passes over files
+        self.frame_kind: FrameKind | None = None  # of the pool; None: it did not come as a frame
         self._ledger = Ledger(name) if log is None else log[0]
         # the events that the ledger has applied
         self._events: list[Event] = [] if log is None else list(log[1])

@@ -11,10 +11,11 @@ columns of predictions for candidates (`export`). Rows are read as `add` reads t
 written. `notes` warn of unused columns, new levels, and inputs far outside those of the campaign.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from weal.campaign.candidate_files import is_in_files
 from weal.campaign.creation import InputRanges, refuse_far
@@ -31,14 +32,13 @@ from weal.quantities.protocol import Quantity
 from weal.tables.candidate_table import options_of_plan
 from weal.tables.cells import cell_text, some_of
 from weal.tables.columns import check_columns
+from weal.tables.frame_kinds import FrameKind, frame_kind, installed_kind, make_frame
 from weal.tables.frames import with_ids
 from weal.tables.plan import TablePlan, encode, notes
 from weal.tables.table import Table, read_table
 from weal.tables.table_writer import is_encodable
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from weal.campaign.campaign import Campaign
     from weal.learner.pools.predictions import Columns
 
@@ -225,15 +225,27 @@ def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None)
     ]
 
 
-def frame_of(columns: "Columns") -> "pd.DataFrame":
-    """Columns as a pandas frame."""
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ValueError('tables need pandas: pip install "weal[frames]"') from error
-    return pandas.DataFrame(
-        {  # half a character, of an old store; pandas keeps such text as objects
-            name: cells if all(map(is_encodable, cells)) else pandas.Series(cells, dtype=object)
-            for name, cells in columns.items()
-        }
-    )
+def kind_of_input(table: object) -> FrameKind | None:
+    """The kind of frame that a table is; None for a file."""
+    return None if isinstance(table, str | os.PathLike) else frame_kind(table)
+
+
+def frame_of(columns: "Columns", kind: FrameKind | None = None) -> Any:
+    """Columns as a frame of this kind, or of an installed one.
+
+    An old store may hold half a character; pandas keeps such text as objects, others need a sign.
+    """
+    whole = {name: all(map(is_encodable, cells)) for name, cells in columns.items()}
+    if all(whole.values()):
+        return make_frame(columns, kind)
+    if installed_kind(kind) != "pandas":
+        return make_frame({name: list(map(_encodable, c)) for name, c in columns.items()}, kind)
+    from pandas import Series
+
+    objects = (Series(cells, dtype=object) for cells in columns.values())
+    kept = zip(columns.items(), objects, strict=True)
+    return make_frame({name: cells if whole[name] else one for (name, cells), one in kept}, kind)
+
+
+def _encodable(cell: object) -> object:
+    return cell.encode("utf-8", "replace").decode() if isinstance(cell, str) else cell

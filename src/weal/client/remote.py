@@ -8,14 +8,11 @@ neither the store nor numpy. Where `Campaign` returns objects, `Remote` returns 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast, overload
+from typing import Any, Self, cast, overload
 from urllib.parse import quote
 
 from weal.client.connection import Address, Connection, Json, Reply
 from weal.errors import Exhausted, WealError
-
-if TYPE_CHECKING:
-    import pandas
 
 TOKEN_VARIABLE = "WEAL_TOKEN"
 WAIT = 25.0  # seconds of one long poll: below the time-out of common proxies
@@ -549,25 +546,34 @@ class Remote:
         for line in self.connection.lines(self._path("predictions"), **how):
             yield cast(JsonObject, line)
 
-    def to_frame(self, what: str = "labels") -> "pandas.DataFrame":
+    def to_frame(self, what: str = "labels", kind: str = "pandas") -> Any:
         """A table of labels, predictions, candidates or events.
 
         Parameters
         ----------
         what : {"labels", "predictions", "candidates", "events"}
             Which table.
+        kind : {"pandas", "polars"}
+            The kind of frame.
 
         Returns
         -------
-        pandas.DataFrame
+        frame
             As in `Campaign.to_frame`.
         """
         import io
 
+        if kind not in ("pandas", "polars"):
+            raise ValueError(f"kind is {kind!r}; it must be pandas or polars")
+        content = io.BytesIO(self._get("export", what=what, format="csv").content)
+        if kind == "polars":
+            import polars
+
+            types = {"id": polars.String}
+            return polars.read_csv(content, schema_overrides=types, infer_schema_length=None)
         import pandas
 
-        content = self._get("export", what=what, format="csv").content
-        return pandas.read_csv(io.BytesIO(content), dtype={"id": str})
+        return pandas.read_csv(content, dtype={"id": str})
 
     # Requests
 

@@ -30,12 +30,12 @@ from weal.goals.protocol import Goal, JointBelief
 from weal.learner.candidates import Candidates
 from weal.learner.choosing import shortlist_state
 from weal.learner.frames import object_cells
-from weal.learner.history import pandas
 from weal.learner.joint_beliefs import joint_belief, joint_labels, pareto_rows_of
 from weal.learner.joint_scores import joint_shortlist, lead_view
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.repeats import belief_at
 from weal.learner.state import State
+from weal.tables.frame_kinds import make_frame
 from weal.tables.frames import as_frame
 
 PROBABILITY_STEP = 1e-3  # probabilities within it count as equal in the order of the table
@@ -268,7 +268,7 @@ def _frame(pool: Candidates, names: list[Hashable], columns: dict[str, Any]) -> 
     given: Any = pool.rows(names) if rows is None else rows
     if isinstance(given, np.ndarray):
         cells = {"id": object_cells(names), **dict(zip(pool.input_names, given.T, strict=True))}
-        return pandas().DataFrame({**cells, **_apart(columns, cells)})
+        return make_frame({**cells, **_apart(columns, cells)})
     frame: Any = as_frame(given) if rows is None else rows
     kept = [name for name in frame.columns if name not in (pool.target, pool.id_column)]
     made = _apart({"id": list(names), **columns}, kept)

@@ -26,6 +26,7 @@ from weal.model.model import Model
 from weal.progress import Progress
 from weal.quantities.protocol import Quantity
 from weal.shards.executors import Executor
+from weal.tables.frame_kinds import FrameKind
 from weal.tables.plan import TablePlan
 from weal.tables.table import Table
 
@@ -61,6 +62,10 @@ class Candidates(Protocol):
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Names of the input columns of a frame; None for arrays."""
+
+    @property
+    def frame_kind(self) -> FrameKind | None:
+        """The kind of frame that the candidates came in; None: an array or files."""
 
     @property
     def plan(self) -> TablePlan | None:

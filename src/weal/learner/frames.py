@@ -1,4 +1,4 @@
-"""A learner as tables and text: labels, predictions, candidates and history as pandas frames.
+"""A learner as tables and text: labels, predictions, candidates and history as frames.
 
 labels        id, label, noise                             one row for each label, in order
 predictions   id, mean, sd, low, high, labelled, label     one row for each candidate
@@ -13,7 +13,8 @@ frame, [[20.0, 3.0]]     rows: a frame, or anything of two dimensions
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +22,15 @@ from numpy.typing import NDArray
 from weal.core.arrays import Array
 from weal.errors import UnknownId
 from weal.learner.candidates import MAX_CANDIDATES_WITHOUT_SAMPLE, Candidates
-from weal.learner.history import History, pandas
+from weal.learner.history import History
 from weal.learner.label_entry import told_labels
 from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.quantity_predictions import predict_inputs
 from weal.learner.state import State
 from weal.quantities.protocol import Quantity
+from weal.tables.frame_kinds import FrameKind, check_kind, installed_kind, make_frame
 from weal.tables.frames import as_frame, plain_id
 from weal.text import facts_html
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Columns = dict[str, Any]  # of a table, by name
 IdCells = list[Hashable] | NDArray[np.object_]  # the ids of a table
@@ -40,18 +39,23 @@ INTERVAL_LEVEL = 0.9  # of the intervals
 PREDICTION_BLOCK_ROWS = 20_000  # candidates that are predicted at a time
 
 
-def frame(state: State, beliefs: PosteriorCache, what: str = "labels") -> "pd.DataFrame":
-    """One of LEARNER_TABLES as a pandas frame."""
+def frame(
+    state: State, beliefs: PosteriorCache, what: str = "labels", kind: str | None = None
+) -> Any:
+    """One of LEARNER_TABLES as a frame of this kind, or of that of the pool."""
+    found = check_kind(kind) or state.candidates.frame_kind
     if what not in LEARNER_TABLES:
         raise ValueError(f"there is no table of {what!r}; there are {', '.join(LEARNER_TABLES)}")
     if what in ("predictions", "candidates"):
         _refuse_many(state, what)
     if what == "history":
-        return History(state.history).to_frame()
+        rows = History(state.history)
+        rows.kind = found
+        return rows.to_frame()
     if what == "candidates":
-        return _candidates(state)
+        return _candidates(state, found)
     made = _labels(state) if what == "labels" else _predictions(state, beliefs)
-    return pandas().DataFrame(made)
+    return make_frame(made, found)
 
 
 def _refuse_many(state: State, what: str) -> None:
@@ -140,13 +144,24 @@ def _quantity_columns(
     return columns
 
 
-def _candidates(state: State) -> "pd.DataFrame":
+def _candidates(state: State, kind: FrameKind | None) -> Any:
     pool = state.candidates
     ids = [name for name, there in zip(pool.ids, pool.present, strict=True) if there]
     if (frame := pool.frame_rows(ids)) is not None:
+        return frame.to_native() if kind == pool.frame_kind else _converted(frame, kind)
+    X, names = np.asarray(pool.rows(ids)), pool.input_names
+    if installed_kind(kind) != "pandas":
+        return make_frame({"id": ids, **dict(zip(names, X.T, strict=True))}, kind)
+    library = import_module("pandas")
+    index = library.Index(ids, name="id", tupleize_cols=False)
+    return library.DataFrame(X, index=index, columns=names)
+
+
+def _converted(frame: Any, kind: FrameKind | None) -> Any:
+    """A narwhals frame as a native frame of another kind."""
+    if kind == "pandas":
         return frame.to_pandas()
-    index = pandas().Index(ids, name="id", tupleize_cols=False)
-    return pandas().DataFrame(pool.rows(ids), index=index, columns=pool.input_names)
+    return frame.to_polars() if kind == "polars" else frame.to_arrow()
 
 
 def object_cells(ids: list[Hashable]) -> IdCells:

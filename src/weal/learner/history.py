@@ -21,13 +21,10 @@ Rows are values: a label replaces its row.
 
 from collections.abc import Hashable, Mapping, Sequence
 from importlib import import_module
-from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from weal.learner.events import LabelsTold, Reason, Row
-
-if TYPE_CHECKING:
-    import pandas as pd
+from weal.tables.frame_kinds import FrameKind, installed_kind, make_frame
 
 NOT_ASKED = Reason("told")
 _SPREAD = {
@@ -38,8 +35,12 @@ _SPREAD = {
 class History(list[Row]):
     """A list of history rows, with `to_frame`."""
 
-    def to_frame(self) -> "pd.DataFrame":
-        """A pandas frame: one row a query or label; "score igs", "share igs", "weight igs", ...
+    kind: FrameKind | None = None  # of frame that `to_frame` gives; None: the one installed
+
+    def to_frame(self) -> Any:
+        """A frame: one row a query or label; "score igs", "share igs", "weight igs", ...
+
+        It is of the kind of the pool; of an array, a pandas frame (polars where pandas is missing).
 
         >>> from weal import ActiveLearner
         >>> learner = ActiveLearner([[0.0], [1.0], [2.0]])
@@ -50,7 +51,9 @@ class History(list[Row]):
         rows = [_flat(row) for row in self]
         names = list(dict.fromkeys(name for row in [_flat(_EMPTY), *rows] for name in row))
         columns = {name: [row.get(name) for row in rows] for name in names}
-        library = pandas()
+        if installed_kind(self.kind) != "pandas":
+            return make_frame(columns, self.kind)
+        library = import_module("pandas")
         kinds = {"id": object, "expert_weights": object}
         series = {
             name: library.Series(cells, dtype=kinds.get(name, None if rows else object))
@@ -58,15 +61,6 @@ class History(list[Row]):
         }
         frame = library.DataFrame(series)
         return frame.astype({"label": "float64"}) if rows else frame
-
-
-def pandas() -> ModuleType:
-    """The pandas module; ValueError if it is not installed."""
-    try:
-        found: ModuleType = import_module("pandas")
-    except ModuleNotFoundError as error:
-        raise ValueError('tables need pandas: pip install "weal[frames]"') from error
-    return found
 
 
 def _flat(row: Row) -> Row:

@@ -37,6 +37,7 @@ from weal.quantities.declarations import declared_quantity, guess_quantity
 from weal.quantities.kinds import check_distinct, quantity_of_column
 from weal.quantities.protocol import Quantity
 from weal.tables.cells import MISSING_MARKERS
+from weal.tables.frame_kinds import FrameKind, frame_kind
 from weal.tables.frames import as_frame, plain_id
 from weal.tables.inputs import Inputs, frame_ids, frame_labels, inputs_of, read_inputs
 from weal.tables.plan import TablePlan
@@ -71,6 +72,11 @@ class MemoryCandidates:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def frame_kind(self) -> FrameKind | None:
+        """The kind of frame that the candidates came in; None: an array."""
+        return frame_kind(self.frame)
 
     @property
     def target(self) -> str | None:

@@ -80,6 +80,10 @@ class ShardedCandidates:
         return None if isinstance(self.encoder, PlanEncoder) else self.encoder.columns
 
     @property
+    def frame_kind(self) -> None:
+        """None: the candidates came in files."""
+
+    @property
     def plan(self) -> TablePlan | None:
         """The plan that encodes columns as inputs; None if numbers are used unchanged."""
         return self.encoder.plan if isinstance(self.encoder, PlanEncoder) else None

@@ -11,7 +11,7 @@
 narwhals is imported for frames only, so arrays do not wait for it.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -174,21 +174,6 @@ def split_labels(ids: object, labels: object) -> tuple[object, object]:
         f"tell() got a {kind} {type(ids).__name__} alone; give the ids and the labels: "
         "learner.tell(frame['id'], frame['label'])"
     )
-
-
-def frame_like(source: object, columns: Mapping[str, Any]) -> Any:
-    """A frame of these columns, of the kind of a native frame; of anything else, pandas."""
-    import narwhals as nw
-
-    frame: Any = nw.from_native(source, eager_only=True, pass_through=True)
-    if isinstance(frame, nw.DataFrame):
-        kind = nw.get_native_namespace(frame)
-        return nw.from_dict(dict(columns), backend=kind).to_native()
-    try:
-        import pandas
-    except ModuleNotFoundError as error:
-        raise ValueError('tables need pandas: pip install "weal[frames]"') from error
-    return pandas.DataFrame(columns)
 
 
 def with_columns(table: object, columns: Sequence[str] | None) -> object:
