@@ -67,8 +67,8 @@ class Campaign(CampaignLog):
     Every change is one transaction of the store: when a method returns, the change is on disk. Use
     a campaign in a ``with`` block, or call `close`.
 
-    Ids are text: a pool with the ids 7, 8, 9 has the candidates "7", "8" and "9". Methods accept the
-    number too, and return text. (The ids of an `ActiveLearner` keep their type.)
+    Ids are text: a pool with the ids 7, 8, 9 has the candidates "7", "8" and "9". Methods accept
+    the number too, and return text. (The ids of an `ActiveLearner` keep their type.)
 
     Parameters
     ----------
