@@ -95,7 +95,7 @@ class Crowd:
     def _kill_person(self, rng: random.Random) -> bool:
         k = rng.randrange(PEOPLE)
         if self.people[k].exitcode is not None:
-            raise RuntimeError(f"person {k} has ended by itself: is no row left?")
+            raise RuntimeError(f"person {k} has ended early: are there rows left?")
         self.people[k].kill()
         self.people[k].join()
         self.people[k] = self._person(k)

@@ -4,7 +4,7 @@
     python benchmarks/goals.py search --methods peers --out FOLDER --to FILE
     python benchmarks/goals.py cost --to FILE
 
-`search` plays the pools of `weal bench goals` and the laboratory tables of --data FOLDER, and
+`search` runs the pools of `weal bench goals` and the laboratory tables of --data FOLDER, and
 writes a line for each pool and method (`record`). A table that is not there is left out with a
 reason. All methods start from the same 10 random labels of the same realisations, so that the files
 of weal and of the peers are paired, though they were made at other times. The same call goes on

@@ -131,7 +131,7 @@ def read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path.name} is no result file: {error}") from None
+        raise ValueError(f"{path.name} is not a result file: {error}") from None
     check(found, path.name)
     return dict(found)
 
@@ -139,7 +139,7 @@ def read(path: Path) -> dict[str, Any]:
 def check(found: Any, name: str) -> None:
     """Raise ValueError when something is missing, or when it names a place on a machine."""
     if not isinstance(found, dict):
-        raise ValueError(f"{name} is no result file: it holds no object")
+        raise ValueError(f"{name} is not a result file: it holds no object")
     if missing := [key for key in NEEDED if not found.get(key)]:
         raise ValueError(
             f"{name} lacks {', '.join(missing)}: a result needs {', '.join(NEEDED)}; "

@@ -8,8 +8,8 @@ thread. On a machine that does other work too the processor's time is the one to
 the largest resident set of the process. Candidates have eight numeric columns, settings are the
 default ones. Compiled modules are cached, as they are where weal is installed.
 
-    ask, no settling due     an ask before has left its experts in the store, one label came since
-    ask, settling due        labels have come since for which experts are selected again
+    ask, no selection due    an ask before has left its experts in the store, one label came since
+    ask, selection due       labels have come since for which experts are selected again
     status, first            nothing was computed before but the experts of an ask
     status, nothing new      the status again
 
@@ -61,8 +61,8 @@ CASES: dict[tuple[int, int], dict[str, int | None]] = {
     (2000, 5_000): {"ask": 8, "ask due": None, "status": 30, "status again": 8},
 }
 TITLES = {
-    "ask": "weal ask, no settling due",
-    "ask due": "weal ask, settling due",
+    "ask": "weal ask, no selection due",
+    "ask due": "weal ask, selection due",
     "status": "weal status, first",
     "status again": "weal status, nothing new",
 }

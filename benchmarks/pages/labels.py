@@ -92,7 +92,7 @@ def page(files: Files, figures: Figures) -> str:
         made = repeat(files["coverage"])
         text = coverage(files["coverage"].frame)
         parts.append(SECTION.format(title=title, says=says, table=text, made=made))
-    said = f"Of {asked} numbers that were asked for and can be judged by themselves, {met} are met."
+    said = f"Of {asked} numbers that were asked for and can be judged alone, {met} are met."
     return TEXT.format(found=said, sections="".join(parts))
 
 

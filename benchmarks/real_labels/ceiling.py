@@ -7,7 +7,7 @@ one with:
 
     all     every label of the pool is known from the start
     twice   random choice, two labels for each query
-    oracle  of 30 candidates by lot the one that, once its label is told, lowers the error on the
+    oracle  of 30 candidates by lot the candidate whose label lowers the error on the
             test rows most: it looks at labels of candidates and at labels of the test
 
 The oracle sees one half of the test rows. "area seen" is the area on these, which it lowers by

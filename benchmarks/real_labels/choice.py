@@ -15,7 +15,7 @@ over the numbers of labels at which a batch ends.
 
 Realisations count from 1000 on, with seed 11: none of them was looked at when anything was chosen.
 With `--out` finished runs of the same code are kept, and the same call goes on; each run is told on
-stderr as it ends. `--what runs` plays these methods on these tasks, one realisation of all of them
+stderr as it ends. `--what runs` runs these methods on these tasks, one realisation of all of them
 after the other: with other `--tasks`, several processes share the runs and the file. `--what ten`
 is the default less random choice on the ten tasks of `weal bench`, each and pooled, and `--what
 fits` the default less even weights and less `mvr-var` where the model fits well (FITS_WELL).

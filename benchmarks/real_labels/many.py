@@ -88,7 +88,7 @@ def growth(name: str, seeds: Sequence[int], counts: Sequence[int] = COUNTS) -> l
     return [
         (f"NMSE from {counts[0]:,} to {counts[-1]:,} labels, {name}", "falls", course),
         ("    largest ratio of one to the one before", "<= 1", f"{rise:.2f}"),
-        ("    seconds of settling and fitting", "", seconds),
+        ("    seconds of selection and fitting", "", seconds),
     ]
 
 
@@ -101,10 +101,10 @@ def switch(seeds: Sequence[int]) -> list[Row]:
         errors.append(data.error(fits[1][0]) / data.error(fits[0][0]))
         took.append(fits[2][1] / fits[0][1])
     each = f"{np.exp(np.mean(np.log(errors))):.2f} ({min(errors):.2f} to {max(errors):.2f})"
-    settling = f"{np.mean(took):.2f} ({min(took):.2f} to {max(took):.2f})"
+    selection = f"{np.mean(took):.2f} ({min(took):.2f} to {max(took):.2f})"
     return [
         ("from 1,500 to 1,700 labels, six inputs: ratio of NMSE", "<= 1", each),
-        ("settling and fitting, 2,000 labels against 1,500: seconds", "<= 2.5 x", settling),
+        ("selection and fitting, 2,000 labels against 1,500: seconds", "<= 2.5 x", selection),
     ]
 
 

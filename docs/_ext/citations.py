@@ -40,9 +40,9 @@ class Citation:
     label: str
     file: str  # from the root of the project
     line: int
-    code: str  # what is there; "" where the paper is only mentioned
+    code: str  # its text; "" where the paper is only mentioned
     function: str  # that it is in; "" for none
-    exact: bool  # whether this very line is meant, not a whole function or class
+    exact: bool  # whether it cites this line, not a whole function or class
 
 
 def items(path: Path = ITEMS) -> list[Item]:

@@ -5,7 +5,7 @@ page and into `_static/page_keywords.js`, which the search page loads with `sear
 script ranks pages by keywords and titles before words of their text. (Sphinx's own search indexes
 the meta element as words of the text, a phrase as a single word that no query matches.)
 
-A page without keywords is a warning, and so are keywords of a page that does not exist. Pages that
+A page without keywords, or keywords of a page that does not exist, are a warning. Pages that
 are made of code (the names of the package, sources that formulas link to) have their name instead.
 """
 

@@ -59,7 +59,7 @@ VALUES = {  # what public methods give back, or take: pages of their own too
 
 
 INTRODUCED = {
-    "Errors": ["[All errors](errors.md), those that stand in `weal.errors` alone too.", ""],
+    "Errors": ["[All errors](errors.md), with those in `weal.errors` only.", ""],
     "What comes back": [
         "Values that methods give back; a function that scores gets a `Belief`.",
         "",
@@ -68,7 +68,7 @@ INTRODUCED = {
 
 
 def members(owner: type) -> tuple[list[str], list[str]]:
-    """Public methods and properties of ours, in the order in which they are written."""
+    """Our public methods and properties, in the order in which they are written."""
     methods, properties = dict[str, None](), dict[str, None]()
     for one in owner.__mro__:
         if not one.__module__.startswith("weal."):
@@ -85,7 +85,7 @@ def members(owner: type) -> tuple[list[str], list[str]]:
 
 
 def fields(owner: type) -> list[str]:
-    """The fields of a dataclass and what is said of each, from the comments beside them."""
+    """The fields of a dataclass and their descriptions, from the comments beside them."""
     found = re.findall(
         r"^    (\w+): ([^\n]*?)(?: = [^#\n]*)?(?:  # ([^\n]*))?$", inspect.getsource(owner), re.M
     )

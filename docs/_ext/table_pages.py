@@ -19,7 +19,7 @@ MEANING = {
     "weal_event.time": "UTC with microseconds, as ISO 8601 writes it, by the clock of the store.",
     "weal_event.key": "The client's own name for it; a key is written once.",
     "weal_event.hash": "blake2b of the hash before and of all fields of this event but token.",
-    "weal_event.token": "Of the write: whoever lost a connection finds out whether it was done.",
+    "weal_event.token": "Of the write: shows after a lost connection whether it was done.",
     "weal_candidate": "The ids of candidates that the store keeps.",
     "weal_candidate.campaign": "Name of the campaign.",
     "weal_candidate.id": "Of the candidate; a very long one as its digest.",

@@ -5,7 +5,7 @@ with gaps are lists of cells in the header:
 
     {"kind": "Categorical", "cells": ["oil", null], "levels": ["oil", "water"]}
 
-A cell is text, a number, a truth value, null, {"day": ...} or {"time": ...} in ISO format. Lists,
+A cell is text, a number, a boolean, null, {"day": ...} or {"time": ...} in ISO format. Lists,
 bytes and durations are not inputs and are not kept. The plan is kept, so that a loaded learner
 reads frames as before. A function that computes costs cannot be kept: its numbers are.
 """

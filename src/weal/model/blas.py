@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any
 
 _guard = Lock()
-_limits: list[Any] = []  # one for each that is at work; the first remembers what was there
+_limits: list[Any] = []  # one for each that is at work; the first remembers the previous limits
 
 
 @cache

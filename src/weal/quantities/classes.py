@@ -97,7 +97,7 @@ class Classes:
 
     def axis_label(self, part: str = "") -> str:
         """The text of an axis of classes."""
-        return axis_of_words(self.column, part, "likeliest class")
+        return axis_of_words(self.column, part, "most probable class")
 
     def error_axis_label(self) -> str:
         """The text of an axis of prediction errors."""

@@ -268,10 +268,10 @@ def _listed(name: str, values: Sequence[object]) -> DesignInput:
 
 
 def is_real(value: object) -> TypeGuard[float]:
-    """Whether this is a number and no truth value."""
+    """Whether this is a number and not a boolean."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether this is a whole number and no truth value."""
+    """Whether this is a whole number and not a boolean."""
     return isinstance(value, Integral) and not isinstance(value, bool)

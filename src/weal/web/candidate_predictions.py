@@ -84,7 +84,7 @@ def _blocks(
 
 
 def _moments(found: QuantityPrediction, n: int) -> dict[str, Array]:
-    """Of classes the code of the likeliest one, and the probability of the others; NaN: none."""
+    """For classes, the code of the most probable one and the probability of the others."""
     mean, sd = found.mean, found.sd
     if mean is None and found.probabilities is not None:
         best = found.probabilities.argmax(axis=1)

@@ -78,7 +78,7 @@ async def status(call: Call) -> Answer:
     examples=[Example("five", query={"n": 5, "goal": "maximise"})],
 )  # fmt: skip
 async def best(call: Call) -> Answer:
-    """The rows that most probably belong to the set of the goal, the likeliest first."""
+    """The rows that most probably belong to the set of the goal, the most probable first."""
     return await call.job_text("best", call=dict(call.query))
 
 
