@@ -3,7 +3,7 @@
     tell               records the label: nothing is computed
     ask, no selection  follows the label by one column over the pool, and scores it; the slowest
                        against the median of all such
-    ask, selection      against a bare selection of the experts by the same labels and a bare pass
+    ask, selection     against a bare selection of the experts by the same labels and a bare pass
                        over the candidates, in the same run
 
 Ratios within one run; nothing is asserted. One BLAS thread.
@@ -54,11 +54,11 @@ def bare(view: QuantityView) -> float:
     scale = selection.scaling
     by = scaled_data.scale_data(scale, *selection.labels)
     found: list[training.TrainedEnsemble] = []
-    selection = seconds(
+    selecting = seconds(
         lambda: found.append(training.begin(parameters.setting, *by, parameters.seed))
     )
     X = scale.inputs(view.candidates.inputs_at(slice(None)))
-    return selection + seconds(lambda: [len(rows[1]) for rows in found[0].beliefs(X)])
+    return selecting + seconds(lambda: [len(rows[1]) for rows in found[0].beliefs(X)])
 
 
 def main() -> None:
@@ -88,10 +88,10 @@ def main() -> None:
     print(f"{given.labels:,} labels, {given.candidates:,} candidates, {given.steps} steps")
     print(f"tell                 median {1e3 * statistics.median(tells):8.2f} ms")
     print(
-        f"ask, no selection     median {1e3 * middle:8.1f} ms   slowest {max(plain) / middle:.2f} x"
+        f"ask, no selection    median {1e3 * middle:8.1f} ms   slowest {max(plain) / middle:.2f} x"
     )
     for took, work in settled:
-        print(f"ask, selection        {took:8.2f} s    bare {work:.2f} s    {took / work:.2f} x")
+        print(f"ask, selection       {took:8.2f} s    bare {work:.2f} s    {took / work:.2f} x")
     if given.to:
         size = f"{given.labels:,} labels, {given.candidates:,} candidates"
         record.write(given.to, f"steps, {size}", lines(tells, plain, settled), [0])
