@@ -4,7 +4,7 @@ import pytest
 
 from campaign.taught import measured, taught
 from weal.campaign.campaign import open_campaign
-from weal.campaign.quantity_status import honest_test
+from weal.campaign.quantity_status import random_test
 from weal.campaign.session import trend
 from weal.errors import WealError
 from weal.plots.learner_figures import inputs, learning_curve
@@ -33,7 +33,7 @@ def test_the_learning_curve_shows_the_estimates_the_goal_and_the_test():
     one = taught(14, rows=60)
     for name in one.ask(3, check=True):
         one.tell(name, measured(name))
-    course, check = trend(one.read_session()), honest_test(one.read_ledger().quantity())
+    course, check = trend(one.read_session()), random_test(one.read_ledger().quantity())
     given = (course, 0.2, (check.rmse, check.error), one.name)
     ax = learning_curve(*given, guessing=1.5, quantity=Number("hardness"))
     lines = [line.get_ydata() for line in ax.lines]

@@ -46,7 +46,7 @@ def test_a_status_is_plain_json_and_short_plain_lines(known):
         "leave-one-out",
         "prequential",
         "expected",
-        "honest test",
+        "random test",
         "random",
         "until error < 0.02",
     ):
@@ -63,7 +63,7 @@ def test_the_same_events_give_the_same_status(tmp_path, known):
     assert other.status(goal=0.1) == first
 
 
-def test_the_honest_test_is_the_error_on_check_rows_as_predicted_when_asked(one, known):
+def test_the_random_test_is_the_error_on_check_rows_as_predicted_when_asked(one, known):
     past = [pair for pair in one.read_ledger().quantity().foretold if pair.body["check"]]
     errors = np.array([pair.told.y - pair.body["mean"] for pair in past])
     assert known.check.n == 4

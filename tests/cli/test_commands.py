@@ -116,7 +116,7 @@ def test_again_without_rows_that_are_out_asks_for_none(bare):
     assert typed("ask", "bare", "--again", "-n", "2").code == 2
 
 
-def test_rows_for_an_honest_test_are_random_ones(bare):
+def test_rows_for_an_unbiased_test_are_random_ones(bare):
     rows = json.loads(typed("ask", "bare", "-n", "1", "--check", "2", "--json").out)
     assert [row["check"] for row in rows] == [False, True, True]
     rows = json.loads(typed("ask", "bare", "--check", "1", "--json").out)

@@ -14,7 +14,7 @@ import numpy as np
 
 from weal.campaign.ledger import QuantityLedger
 from weal.campaign.quantity_names import find_named
-from weal.campaign.quantity_status import honest_test
+from weal.campaign.quantity_status import random_test
 from weal.campaign.row_predictions import lead_quantity
 from weal.campaign.session import Session, trend
 from weal.campaign.status import goal_in_force
@@ -42,7 +42,7 @@ def view_of(session: Session, quantity: str | None = None) -> PlotData:
         other = f"draw {', '.join(drawn)}" if drawn else "`weal status` has its scores"
         raise WealError(f"{found.name} has words for labels, and figures are for numbers; {other}")
     own = ledger.quantity(found.name)
-    check = honest_test(own)
+    check = random_test(own)
     goal, until = goal_in_force(ledger) if found == lead else (Learn(), None)
     asked, checked = (_when_asked(own, check=drawn) for drawn in (False, True))
     view = session.view(found.name)

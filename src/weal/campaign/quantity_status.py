@@ -117,7 +117,7 @@ def count_model_chosen(own: QuantityLedger) -> int:
     return sum(past.body["why"]["how"] == "chosen" for past in own.foretold)
 
 
-def honest_test(own: QuantityLedger) -> RandomTest | None:
+def random_test(own: QuantityLedger) -> RandomTest | None:
     """The error on rows that were drawn at random, as predicted when they were asked."""
     errors = np.array(
         [

@@ -30,7 +30,7 @@ from weal.campaign.quantity_status import (
     asked_coverage,
     count_model_chosen,
     failure_status,
-    honest_test,
+    random_test,
     source_of,
     waiting_rows,
     word_status,
@@ -254,7 +254,7 @@ def number_status(
     has_model = course is not None or has_models(session.state, quantity)
     doubted = find_suspects(session, quantity.name) if course else SuspectReport()
     beliefs, headline = None, None
-    chosen, check = count_model_chosen(own), None if quantity.words else honest_test(own)
+    chosen, check = count_model_chosen(own), None if quantity.words else random_test(own)
     if course:
         view, plan = session.view(quantity.name), session.pool.plan
         beliefs = model_status(view, session.beliefs, plan, goal, course, chosen > 0, progress)

@@ -187,7 +187,7 @@ def _errors(status: "Status", beliefs: "ModelStatus") -> list[str]:
     if status.check:
         error = f" +- {number(status.check.error, 2)}" if status.check.error else ""
         found.append(
-            f"  honest test    {number(status.check.rmse)}{error}   {_random_test_text(status)}"
+            f"  random test    {number(status.check.rmse)}{error}   {_random_test_text(status)}"
         )
     if status.coverage:
         found.append(f"  {coverage_text(status.coverage)} when asked")

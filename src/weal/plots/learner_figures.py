@@ -95,7 +95,7 @@ def learning_curve(
         handles[label] = Line2D([], [], **style)
         values.append(known)
     if check:
-        handles["honest test (random rows)"] = _check(ax, *check, at[-1])
+        handles["test on random rows"] = _check(ax, *check, at[-1])
         values.append(np.array([check[0]]))
     if guessing:
         handles[f"guessing the mean {number(guessing)}"] = ax.axhline(
