@@ -285,5 +285,5 @@ def test_a_file_that_is_no_encoder_is_refused(tmp_path):
     with zipfile.ZipFile(path, "w") as bundle:
         for name, content in members.items():
             bundle.writestr(name, content)
-    with pytest.raises(UnreadableFile, match="not a whole encoder"):
+    with pytest.raises(UnreadableFile, match="not a complete encoder"):
         FeatureEncoder.load(path)

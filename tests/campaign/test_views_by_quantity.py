@@ -262,7 +262,7 @@ def test_a_quantity_with_many_labels_helps_one_with_few():
             one.tell(name, {"purity": result(name)["yield"] / 2.0 + 30.0})
         found = one.status()
         assert found.quantities[1].source == "yield"
-        assert "what is known of yield helps" in "\n".join(found.lines())
+        assert "the predictions of yield are an input" in "\n".join(found.lines())
         store, name = one.store, working[12]
         expected = one.card(name).quantities["purity"].prediction
         one.ask()

@@ -149,7 +149,7 @@ def test_an_asked_row_is_explained(taught):
 def test_labelled_skipped_and_other_rows_are_explained(taught):
     label = taught.labels.told[0]
     assert taught.explain(label.name).labels == (label.y,)
-    assert "Fills the space" in taught.explain(label.name).why
+    assert "Spread over the candidates" in taught.explain(label.name).why
     [skipped] = taught.skipped
     assert taught.explain(skipped).skipped
     assert taught.explain(skipped).why.startswith("It was not asked.")

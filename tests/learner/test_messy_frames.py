@@ -186,7 +186,7 @@ def test_frames_of_one_column_and_of_truth_values():
         ActiveLearner(pandas.DataFrame({"x": ["a", "b", "c", "d", "e"]}))
     with pytest.raises(ValueError, match=r"empty|no rows"):
         ActiveLearner(pandas.DataFrame({"x": pandas.Series([], dtype=str)}))
-    with pytest.raises(ValueError, match="come more than once"):
+    with pytest.raises(ValueError, match="are duplicates"):
         ActiveLearner(pandas.DataFrame({"x": list("abab")}, index=[1, 1, 2, 3]))
 
 

@@ -73,7 +73,7 @@ def test_ids_that_repeat_are_found_and_named_with_their_shards(tmp_path, twin):
     names[200] = names[twin]
     write(tmp_path / "pool", inputs(U), [150, 300], names=names)
     where = "part-000" if twin == 3 else "part-002"
-    with pytest.raises(ValueError, match=f"1 ids come more than once: '{names[twin]}'.*") as error:
+    with pytest.raises(ValueError, match=f"1 ids are duplicates: '{names[twin]}'.*") as error:
         learner_on(tmp_path / "pool")
     assert where in str(error.value)
     assert "part-001" in str(error.value)

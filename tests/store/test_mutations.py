@@ -123,6 +123,6 @@ def test_the_command_says_what_was_saved_and_how_much(small, tmp_path, monkeypat
     changed(small, tmp_path / "weal.db", "DELETE FROM weal_event WHERE seq = 9")
     done = typed("doctor", "--rescue", "saved")
     assert done.code == 1
-    line = "saved: 37 events (36 vouched for, 1 more are lost), 33 labels"
+    line = "saved: 37 events (36 with valid hashes, 1 more are lost), 33 labels"
     assert line in done.out
     assert "Traceback" not in done.out + done.err

@@ -134,7 +134,7 @@ def test_everything_is_saved_from_a_whole_store(whole, tmp_path):
     path, events = whole
     before = path.read_bytes()
     saved = recover(str(path), tmp_path / "saved")
-    assert str(saved) == "152 events (152 vouched for), 150 labels, 400 ids of candidates, 1 chunks"
+    assert str(saved) == "152 events (152 with valid hashes), 150 labels, 400 ids of candidates, 1 chunks"
     paths = saved.paths
     written = ["events.jsonl", "labels.csv", "ids.csv", "chunk-0.parquet"]
     assert [one.name for one in paths] == written
