@@ -79,7 +79,7 @@ def serving(url: str) -> Iterator[tuple[str, int, float]]:
     assert process.stdout is not None
     found = re.search(r"http\S+", process.stdout.readline())
     assert found is not None
-    httpx.get(found[0].split("?")[0] + "healthz", trust_env=False)
+    httpx.get(found[0].split("?")[0] + "healthz", trust_env=False, timeout=60)
     try:
         yield found[0], process.pid, time.perf_counter() - begun
     finally:
