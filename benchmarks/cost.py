@@ -36,7 +36,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
-from benchmarks.startup import a_store, a_table, run, tell
+from benchmarks.startup import NAME, a_store, a_table, run, tell
 
 LABELS, CANDIDATES = (50, 500, 2000), (1_000, 10_000, 100_000)
 QUICK_LABELS, QUICK_CANDIDATES = (50,), (1_000,)
@@ -83,7 +83,7 @@ def section_rows(labels: int, candidates: int) -> list[Row]:
     """Processor time of `weal ask` by section."""
     with tempfile.TemporaryDirectory(dir=".") as name:
         store = a_campaign(Path(name), labels, candidates)
-        return in_child("sections", f"sqlite:///{store}")
+        return in_child("sections", NAME, f"sqlite:///{store}")
 
 
 def a_campaign(folder: Path, labels: int, candidates: int) -> Path:
@@ -97,7 +97,6 @@ def a_campaign(folder: Path, labels: int, candidates: int) -> Path:
 def page_rows(labels: int, candidates: int) -> list[Row]:
     """Processor time of the server for the labelling page and for the least request."""
     import httpx
-
     from benchmarks import serve
 
     with tempfile.TemporaryDirectory() as name:
@@ -131,6 +130,7 @@ def cases(quick: bool, large: bool) -> Iterator[CostCase]:
     """All cases, quick ones first."""
     sizes, counts = (QUICK_LABELS, QUICK_CANDIDATES) if quick else (LABELS, CANDIDATES)
     rivals = [name for name in RIVALS if name != "BoTorch" or find_spec("botorch")]
+    yield from _small_cases(quick)
     for labels in sizes:
         for method in ("weal", *rivals):
             about = {"method": method, "labels": labels}
@@ -140,6 +140,14 @@ def cases(quick: bool, large: bool) -> Iterator[CostCase]:
         for count in counts:
             about = {"method": "weal", "labels": labels, "candidates": count}
             yield CostCase("command", about, partial(command_rows, labels, count))
+    rows = () if quick else (SHARDED_ROWS, LARGE_ROWS) if large else (SHARDED_ROWS,)
+    for count in rows:
+        about = {"method": "weal", "labels": SHARDED_LABELS, "candidates": count}
+        yield CostCase("shards", about, partial(in_child, "shards", SHARDED_LABELS, count, 1))
+
+
+def _small_cases(quick: bool) -> Iterator[CostCase]:
+    """Pages and sections."""
     for part, measure, of in (
         ("page", page_rows, PAGES),
         ("sections", section_rows, SECTION_SIZES),
@@ -147,10 +155,6 @@ def cases(quick: bool, large: bool) -> Iterator[CostCase]:
         for labels, count in of[: 1 if quick else None]:
             about = {"method": "weal", "labels": labels, "candidates": count}
             yield CostCase(part, about, partial(measure, labels, count))
-    rows = () if quick else (SHARDED_ROWS, LARGE_ROWS) if large else (SHARDED_ROWS,)
-    for count in rows:
-        about = {"method": "weal", "labels": SHARDED_LABELS, "candidates": count}
-        yield CostCase("shards", about, partial(in_child, "shards", SHARDED_LABELS, count, 1))
 
 
 class KeptCases:

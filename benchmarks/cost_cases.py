@@ -2,7 +2,7 @@
 
     python benchmarks/cost_cases.py query METHOD LABELS CANDIDATES [CANDIDATES ...]
     python benchmarks/cost_cases.py shards LABELS ROWS THREADS
-    python benchmarks/cost_cases.py sections STORE
+    python benchmarks/cost_cases.py sections CAMPAIGN STORE
 
 `query` times, with LABELS labels of 8 inputs, what METHOD (weal, scikit-learn, BoTorch) does
 between a label and the next row to measure:
@@ -229,11 +229,9 @@ class SectionTimes:
         return timed
 
 
-def sections(store: str) -> Iterator[Row]:
+def sections(campaign: str, store: str) -> Iterator[Row]:
     """Seconds of `weal ask` by section."""
     from importlib import import_module
-
-    from benchmarks.startup import NAME
 
     times = SectionTimes()
     with times.section("starting Python, imports"):
@@ -249,7 +247,7 @@ def sections(store: str) -> Iterator[Row]:
     from weal.cli.main import main
 
     with redirect_stdout(io.StringIO()), suppress(SystemExit):
-        main(["ask", NAME, "--store", store])
+        main(["ask", campaign, "--store", store])
     with times.section("starting Python, imports"):  # closes the last section
         times.spent["starting Python, imports"] += STARTED
     for name, seconds in times.spent.items():

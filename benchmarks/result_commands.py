@@ -129,6 +129,18 @@ COMMANDS: dict[str, ResultCommand] = {
     ),
     "boxes": ResultCommand("candidates out of ranges", "benchmarks/boxes.py --to {to}"),
     "serve": ResultCommand("time of the pages", "benchmarks/serve.py --to {to}"),
+    "cost": ResultCommand(
+        "cost of a query, a command and a page beside scikit-learn's GP and BoTorch",
+        "benchmarks/cost.py --runs {runs} --to {to}",
+    ),
+    "goals-needle": ResultCommand(
+        "a narrow peak beside a wide hill",
+        "benchmarks/goals.py search --pools needle --realisations 10 --data {data}/lab "
+        "--methods weal-best,weal-auto,weal-random,sklearn-ei --out {runs} --to {to}",
+    ),
+    "goals-cost": ResultCommand(
+        "time of a query with each goal", "benchmarks/goals.py cost --queries 9 --to {to}"
+    ),
     "growth": ResultCommand("cost of a label", "benchmarks/growth.py --quick --to {to}"),
     "foundation": ResultCommand(
         "array code beside other libraries", "benchmarks/foundation.py --to {to}"

@@ -1,23 +1,16 @@
-"""Costs: a query against other packages, a label after t labels, commands."""
+"""Costs: a query, a command and a page beside other packages; a label after t labels."""
 
-from typing import Any
-
-import numpy as np
-import pandas as pd
 from benchmarks.growth import LARGE, exponents
+from benchmarks.pages import query_cost
 from benchmarks.pages.figures import growth
 from benchmarks.pages.markdown import figure, milliseconds, repeat, table, whole
 from benchmarks.pages.result_files import Figures, Files, ResultFile
 
-from weal.benchmark.summary import task_title
-from weal.benchmark.tasks import TASKS
-
-OURS = "weal-auto"
 KINDS = {"features": "random features", "exact": "exact expert", "refitted": "GP, refitted"}
 
 TEXT = """# What it costs
 
-**{found}**
+{found}
 
 Times are of the processor, one thread; ratios are measured in one run, so that a busy machine
 counts little. Measuring a label takes minutes or days: what matters is that nobody waits for the
@@ -37,13 +30,16 @@ SECTION = """
 
 
 def page(files: Files, figures: Figures) -> str:
-    """The text; its figure is added to `figures`."""
+    """The text; its figures are added to `figures`."""
     parts = []
     said = "What a query, a label and a command cost, in ratios."
     if "cost" in files:
-        said, text = queries(files["cost"].frame)
-        says = "The default, beside GPs of other packages that are refitted after every label."
-        parts.append(_section("A query", says, text, files["cost"]))
+        kept = files["cost"]
+        said = query_cost.found(kept.frame)
+        parts += [
+            _section(title, says, text, kept)
+            for title, says, text in query_cost.sections(kept.frame, figures)
+        ]
     if "growth" in files:
         parts.append(of_growth(files["growth"], figures))
     for name, (title, says) in LINES.items():
@@ -83,29 +79,6 @@ LINES = {
 
 def _section(title: str, says: str, text: str, kept: ResultFile) -> str:
     return SECTION.format(title=title, says=says, table=text, made=repeat(kept))
-
-
-def queries(runs: pd.DataFrame) -> tuple[str, str]:
-    """Milliseconds of a query on each task, and what rivals take; the finding and the table."""
-    taken = 1e3 * runs.groupby(["task", "method"])["seconds"].mean().unstack("method")
-    titles = dict(zip(runs["method"], runs["title"], strict=True))
-    rivals = [name for name in taken if name != OURS]
-    order = [task for task in TASKS if task in taken.index]
-    rows: list[list[Any]] = []
-    for task in order:
-        ratios = [f"{taken.loc[task, name] / taken.loc[task, OURS]:.0f}x" for name in rivals]
-        rows.append([task_title(task), milliseconds(taken.loc[task, OURS]), *ratios])
-    mean = [np.mean(taken.loc[order, name] / taken.loc[order, OURS]) for name in rivals]
-    ours = taken.loc[order, OURS].mean()
-    rows.append(["mean", milliseconds(ours), *(f"{ratio:.0f}x" for ratio in mean)])
-    least, name = min(zip(mean, rivals, strict=True))
-    said = (
-        f"The next question takes {milliseconds(ours)} of processor time on average over "
-        f"{len(order)} tasks, refitting and metrics included; the quickest rival that is refitted "
-        f"at "
-        f"each label ({titles[name]}) takes {least:.0f} times as long."
-    )
-    return said, table(["task", "weal", *(titles[r] for r in rivals)], rows, "lrrr")
 
 
 def of_growth(kept: ResultFile, figures: Figures) -> str:

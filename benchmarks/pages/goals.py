@@ -1,31 +1,40 @@
-"""Searches of pools: the best rows, all rows above a level, a needle, the cost of a query."""
+"""Searches of pools: the best rows, rows above a level, passes; beside other packages."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from benchmarks.pages.figures import INKS, SHAPES, Ink, quiet, svg
-from benchmarks.pages.markdown import figure, milliseconds, plain, repeat, share, table, whole
+from benchmarks.comparison import GOALS
+from benchmarks.pages.figures import SHAPES, Ink, in_inks, quiet
+from benchmarks.pages.markdown import (
+    bold,
+    ends,
+    figure,
+    milliseconds,
+    plain,
+    repeat,
+    table,
+    whole,
+)
+from benchmarks.pages.paired import (
+    BETTER,
+    OPEN,
+    WORSE,
+    Comparison,
+    GoalRows,
+    compared,
+    goal_rows,
+    holm,
+    student,
+)
 from benchmarks.pages.result_files import Figures, Files, ResultFile
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from weal.benchmark.goal_summary import QUESTIONS, Comparison, Question, compare
-from weal.benchmark.goal_tasks import GOAL_TASKS
-
-BEST, FIFTH, TWENTIETH = QUESTIONS
-PLACES = {"laboratory": "laboratory tables", "formulas": "formulas and public tables"}
-COLUMNS = {
-    "top_10 at 20": "top 10, 20 labels",
-    "top_10 at 40": "top 10, 40 labels",
-    "labels to 1 %": "labels to the top 1 %",
-    "regret at 40": "regret, 40 labels",
-    "regret end": "regret, all labels",
-    "F1 fifth": "F1, all labels",
-    "F1 fifth area": "F1, area",
-    "F1 twentieth": "F1, all labels",
-    "F1 twentieth area": "F1, area",
-}
 PEAK_REGRET = 1 / 4  # of the pool needle: no row off its peak is as good
-POOL_COLUMNS = {BEST: "top_10 at 40", FIFTH: "F1 fifth area", TWENTIETH: "F1 twentieth area"}
+SEARCHES = ("best", "threshold", "pass-fail")
+MAX_NAMED = 5  # pools in a sentence
+LEAST_POOLS = 2.0 / 3.0  # share of the pools that a method of the mean curves has
 
 TEXT = """---
 html_theme.sidebar_secondary.remove: true
@@ -33,32 +42,41 @@ html_theme.sidebar_secondary.remove: true
 
 # Searching a pool
 
-**{found}**
+What survives Holm's correction over the methods, with pools as units; losses first. weal is
+
+{found}
 
 A pool has a label for every row, hidden at first. Each method starts from the same 10 random labels
-and asks for one row at a time ({what}; {realisations} realisations). The laboratory tables are
-{laboratory} results of the collection Olympus; small results that are good are negated. The rule of
-the goal was chosen on other realisations of these tables: on tables of your own, expect less.
+and asks for one row at a time ({what}). Laboratory tables are from the collection Olympus; small
+results that are good are negated. The rule of the goal `best` was chosen on other realisations of
+these tables: on tables of your own, expect less.
 
-- *Top 10* is the share of the ten best rows of the pool among the rows measured so far. *Labels to
-  the top 1 %* counts until a row of the best hundredth is measured, and one more than all where
-  that never happens. *Regret* is the distance of the best measured row from the best row, in units
-  of the range of the pool.
-- *F1* weighs the rows that the model puts above the level against the rows that are above it; its
-  *area* is the mean over all labels. A fifth, or a twentieth, of the pool exceeds the level.
-- In brackets: weal with the goal less this method, paired by realisation, with the 95 % interval
-  over pools by sign flips. `auto` is weal without a goal: it learns the function everywhere.
-- Models of other packages are refitted after every fifth label, with three restarts for
-  scikit-learn's.
+- *Best*: the share of the ten best rows of the pool among the rows measured so far. *Threshold*:
+  the F1 score of the rows that the model puts above a level that a fifth of the pool exceeds.
+  *Pass or fail*: the log loss of rows outside the pool.
+- *Area* is the mean of the score over the label counts of the curve. Differences are weal less the
+  other method, turned so that **below 0 weal is better**, paired by realisation, then averaged
+  over the realisations of each pool. The 95 % interval is over pools by Student's t: the question
+  is how it would be on another pool.
+- *Not told apart* says that the difference does not survive the correction; it does not say that
+  the methods are equal. The [first page](index.md) has every pool by itself.
+- Methods and their refits are in the [table of methods](index.md#methods-and-their-refits).
 {sections}
 """
 
 SECTION = """
-## {title}, on {n} {place}
+## {title}
 
 {says}
+
 {picture}
 {table}
+
+{made}
+
+### Pool by pool: {title_lower}
+
+{pools}
 
 {made}
 """
@@ -84,7 +102,7 @@ COST_TEXT = """
 ## What a query costs
 
 Processor time of one query, in turn on the same pools in one process: the median, and the median of
-its ratios to a query of `auto`.
+its ratios to a query of `auto`. [What it costs](cost.md) has other packages.
 
 {table}
 
@@ -92,143 +110,169 @@ its ratios to a query of `auto`.
 """
 
 
+@dataclass(frozen=True, slots=True)
+class OverPools:
+    """Ours beside a method, with pools as units."""
+
+    title: str
+    pools: int
+    realisations: str
+    area: float  # of the method, in the mean over its pools
+    comparison: Comparison
+
+
 def page(files: Files, figures: Figures) -> str:
     """The text; its figures are added to `figures`."""
-    kept = [files[name] for name in ("goals", "goals-peers") if name in files]
-    runs = pd.concat([by_run(file.frame) for file in kept], ignore_index=True)
-    sections = []
-    for group, place in PLACES.items():
-        own = runs[runs["group"] == group]
-        sections += [
-            section(question, own, place, kept, figures) for question in QUESTIONS if len(own)
-        ]
+    goals = [rows for rows in goal_rows(files) if rows.goal in SEARCHES]
+    found = {rows.goal: over_pools(rows) for rows in goals}
+    sections = [_section(rows, found[rows.goal], figures) for rows in goals]
     if "goals-needle" in files:
         sections.append(of_needle(files["goals-needle"]))
     if "goals-cost" in files:
         sections.append(of_cost(files["goals-cost"]))
-    laboratory = runs[runs["group"] == "laboratory"]
-    return TEXT.format(
-        found=headline(laboratory if len(laboratory) else runs),
-        what=kept[0].about["what"].split(", ")[-1],
-        realisations=realisations(runs),
-        laboratory=laboratory["task"].nunique(),
-        sections="".join(sections),
+    what = goals[0].files[0].about["what"].split(", ")[-1] if goals else "nothing measured yet"
+    said = "\n\n".join(verdicts(rows, found[rows.goal]) for rows in goals)
+    return TEXT.format(found=said, what=what, sections="".join(sections))
+
+
+def over_pools(rows: GoalRows) -> dict[str, OverPools]:
+    """Ours beside each other method over the pools that both have, corrected over the methods."""
+    others = [method for method in rows.methods if method != rows.ours]
+    found = []
+    for method in others:
+        own = compared(rows, method)
+        means = np.array([one.difference.mean for one in own.values()])
+        difference, p = student(means)
+        counts = [one.difference.n for one in own.values()]
+        areas = [np.mean(rows.rows[task, method]["areas"]) for task in own]
+        found.append(
+            OverPools(
+                rows.title(method),
+                len(own),
+                _span(counts),
+                float(np.mean(areas)),
+                Comparison("all pools", method, difference, p),
+            )
+        )
+    corrected = holm([one.comparison.p for one in found])
+    return {
+        method: replace(one, comparison=replace(one.comparison, corrected=float(p)))
+        for method, one, p in zip(others, found, corrected, strict=True)
+    }
+
+
+def _span(counts: list[int]) -> str:
+    low, high = min(counts), max(counts)
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def verdicts(rows: GoalRows, found: Mapping[str, OverPools]) -> str:
+    """The methods that weal is worse than, not told apart from, and better than."""
+    lines = [f"**{GOALS[rows.goal].title}**, {len(rows.tasks())} pools:", ""]
+    for verdict, word in ((WORSE, "than"), (OPEN, "from"), (BETTER, "than")):
+        own = [m for m, one in found.items() if one.comparison.verdict == verdict]
+        named = "; ".join(f"{found[m].title} ({_behind(rows, m, found[m])})" for m in own)
+        lines.append(f"- *{verdict}* {word} {named or 'none'}")
+    return "\n".join(lines)
+
+
+def _behind(rows: GoalRows, method: str, one: OverPools) -> str:
+    """On how many pools weal has the worse mean, and on how many realisations."""
+    lost = [task for task, pair in compared(rows, method).items() if pair.difference.mean > 0.0]
+    named = f": {', '.join(lost)}" if 0 < len(lost) <= MAX_NAMED else ""
+    return f"behind on {len(lost)} of {one.pools} pools{named}; realisations: {one.realisations}"
+
+
+def _section(rows: GoalRows, found: Mapping[str, OverPools], figures: Figures) -> str:
+    title, name = GOALS[rows.goal].title, f"goals-{rows.goal}"
+    methods, pools = shown_together(rows)
+    figures |= mean_curves(name, rows, methods, pools)
+    score = GOALS[rows.goal].score
+    says = f"{score}: the mean over {len(pools)} pools against labels, of each method"
+    left_out = [rows.title(method) for method in rows.methods if method not in methods]
+    note = f" Too few pools for this figure: {', '.join(left_out)}." if left_out else ""
+    direction = "lower" if GOALS[rows.goal].lower_is_better else "higher"
+    return SECTION.format(
+        title=title,
+        title_lower=title.lower(),
+        says=f"The score is the {score}; {direction} is better.{note}",
+        picture=figure(name, says),
+        table=_table(rows, found),
+        pools=_pools(rows, found),
+        made=repeat(*rows.files),
     )
+
+
+def _table(rows: GoalRows, found: Mapping[str, OverPools]) -> str:
+    """Methods down: pools, realisations, area, difference, verdict."""
+    areas = [np.mean(rows.rows[task, rows.ours]["areas"]) for task in rows.tasks()]
+    counts = [len(rows.rows[task, rows.ours]["areas"]) for task in rows.tasks()]
+    lines = [["weal", len(areas), _span(counts), plain(float(np.mean(areas)), 3), "", ""]]
+    for one in found.values():
+        decided = one.comparison.verdict != OPEN
+        lines.append(
+            [one.title, one.pools, one.realisations, plain(one.area, 3),
+             whole(ends(one.comparison.difference)), bold(one.comparison.verdict, decided)]
+        )  # fmt: skip
+    header = ["method", "pools", "realisations", "area", "weal less it", "weal is"]
+    return table(header, lines, "lrrrrl")
+
+
+def _pools(rows: GoalRows, found: Mapping[str, OverPools]) -> str:
+    """Areas: pools down, methods across, the best of each pool in bold."""
+    names = [rows.ours, *found]
+    pick = min if GOALS[rows.goal].lower_is_better else max
+    lines = []
+    for task in rows.tasks():
+        areas = {
+            name: float(np.mean(rows.rows[task, name]["areas"]))
+            for name in names
+            if (task, name) in rows.rows
+        }
+        best = pick(areas.values())
+        cells = [bold(plain(areas[n]), areas[n] == best) if n in areas else "" for n in names]
+        lines.append([task, *cells])
+    header = ["area", "weal", *(one.title for one in found.values())]
+    return table(header, lines, "l" + "r" * len(names))
+
+
+def shown_together(rows: GoalRows) -> tuple[list[str], list[str]]:
+    """The methods that have most pools, and the pools that all of these have."""
+    every = rows.tasks()
+    has = {m: [task for task in every if (task, m) in rows.rows] for m in rows.methods}
+    methods = [m for m in rows.methods if len(has[m]) >= LEAST_POOLS * len(every)]
+    return methods, [task for task in every if all(task in has[m] for m in methods)]
+
+
+def mean_curves(name: str, rows: GoalRows, methods: list[str], pools: list[str]) -> Figures:
+    """The score against labels, the mean over pools, a line for each method."""
+    counts = {tuple(rows.rows[task, method]["labels"]) for task in pools for method in methods}
+    labels = min(counts, key=len)  # a small pool ends early
+
+    def draw(fig: Figure, ink: Ink) -> None:
+        ax = fig.subplots()
+        for k, method in enumerate(methods):
+            curves = [rows.rows[task, method]["curve"][: len(labels)] for task in pools]
+            ax.plot(
+                labels, np.mean(np.array(curves, dtype=float), axis=0), markersize=4,
+                label=rows.title(method), linewidth=2.0 if k == 0 else 1.2,
+                color=ink.marks[k % len(ink.marks)], marker=SHAPES[k % len(SHAPES)],
+            )  # fmt: skip
+        ax.set(xlabel="labels", ylabel=GOALS[rows.goal].score)
+        quiet(ax, ink)
+        ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=2, frameon=False)
+
+    return in_inks(name, 3.4, draw)
 
 
 def by_run(rows: pd.DataFrame) -> pd.DataFrame:
     """One row for each run, of a table with one for each pool and method and lists in its cells."""
+    columns = ("regret at 40", "regret end")
     runs = []
     for row in rows.to_dict("records"):
-        each = {name: row[name] for name in COLUMNS if isinstance(row.get(name), list)}
-        for n in range(len(next(iter(each.values())))):
-            runs.append(
-                {**row, **{name: found[n] for name, found in each.items()}, "realisation": n}
-            )
+        for n in range(len(row[columns[0]])):
+            runs.append({**row, **{name: row[name][n] for name in columns}, "realisation": n})
     return pd.DataFrame(runs)
-
-
-def realisations(runs: pd.DataFrame) -> str:
-    """How many realisations there are, or from how many to how many."""
-    each = runs.groupby(["task", "method"])["realisation"].nunique()
-    return str(each.max()) if each.nunique() == 1 else f"{each.min()} to {each.max()}"
-
-
-def headline(runs: pd.DataFrame) -> str:
-    """The shares of the ten best rows, and the areas of F1."""
-    found = {(one.method, one.column): one for one in compare(runs)}
-    means = {key: one.mean for key, one in found.items()}
-    ours = means["weal-best", "top_10 at 40"]
-    others = "; ".join(
-        f"{title} {_percent(means[name, 'top_10 at 40'])}"
-        for name, title in titles(runs).items()
-        if name in BEST.methods[1:] and (name, "top_10 at 40") in means
-    )
-    areas = [
-        f"{means[q.methods[0], column]:.2f} against {means['weal-auto', column]:.2f}"
-        for q, column in ((FIFTH, "F1 fifth area"), (TWENTIETH, "F1 twentieth area"))
-    ]
-    return (
-        f"With the goal `best 10`, {_percent(ours)} of the ten best rows of a pool are among the "
-        f"first 40 labels ({others}). With a level that a fifth of the pool exceeds, the area of "
-        f"F1 is {areas[0]} without a goal; for a twentieth, {areas[1]}."
-    )
-
-
-def titles(runs: pd.DataFrame) -> dict[str, str]:
-    """Titles of the methods that were run, by name."""
-    return dict(zip(runs["method"], runs["title"], strict=True))
-
-
-def section(
-    question: Question, runs: pd.DataFrame, place: str, kept: list[ResultFile], figures: Figures
-) -> str:
-    """A question on the pools of a group: in words, as curves, and as tables."""
-    pools = runs["task"].nunique()
-    name = f"goals-{question.name}-{runs['group'].iloc[0]}"
-    figures |= curves(name, runs, question)
-    says = f"{question.title}: the mean over {pools} pools against labels, of each method"
-    found = [one for one in compare(runs) if one.question == question.name]
-    return SECTION.format(
-        title=question.title,
-        n=pools,
-        place=place,
-        says=verdict(question, runs),
-        picture="\n" + figure(name, says),
-        table=f"{means_table(question, runs, found)}\n\n{repeat(*kept)}\n\n"
-        + pools_table(question, runs),
-        made=repeat(*kept),
-    )
-
-
-def verdict(question: Question, runs: pd.DataFrame) -> str:
-    """On how many pools ours is ahead of each other method."""
-    column = POOL_COLUMNS[question]
-    means = runs.pivot_table(column, "task", "method")
-    ours = question.methods[0]
-    lines = []
-    for name in question.methods[1:]:
-        if name in means:
-            d = (means[ours] - means[name]).dropna()
-            ahead, behind = int((d > 0).sum()), int((d < 0).sum())
-            lines.append(
-                f"{titles(runs)[name]}: ahead on {share(ahead, len(d))}, behind on {behind}"
-            )
-    return f"By {COLUMNS[column]}, weal with the goal beside " + "; ".join(lines) + "."
-
-
-def means_table(question: Question, runs: pd.DataFrame, found: list[Comparison]) -> str:
-    """Methods down, columns across."""
-    cells: dict[str, list[str]] = {}
-    for one in found:
-        cells.setdefault(one.method, []).append(_cell(one, question))
-    rows = [[titles(runs)[method], *each] for method, each in cells.items()]
-    header = ["method", *(COLUMNS[column] for column in question.columns)]
-    return table(header, rows, "l" + "r" * len(question.columns))
-
-
-def _cell(one: Comparison, question: Question) -> str:
-    digits = 3 if "regret" in one.column else 1 if "labels to" in one.column else 2
-    d = one.difference
-    if one.method == question.methods[0]:
-        return plain(one.mean, digits)
-    ends = ""
-    if np.isfinite(d.low) and np.isfinite(d.high):
-        ends = f": {d.low:+.{digits}f} to {d.high:+.{digits}f}"
-    return whole(f"{plain(one.mean, digits)} ({d.mean:+.{digits}f}{ends})")
-
-
-def pools_table(question: Question, runs: pd.DataFrame) -> str:
-    """One column for each pool: pools down, methods across."""
-    column = POOL_COLUMNS[question]
-    means = runs.pivot_table(column, "task", "method", sort=False)
-    methods = [name for name in question.methods if name in means]
-    rows = []
-    for task, row in means.iterrows():
-        title = GOAL_TASKS[str(task)].title if task in GOAL_TASKS else task
-        rows.append([title, *(plain(row[name]) for name in methods)])
-    header = [f"{COLUMNS[column]}", *(titles(runs)[name] for name in methods)]
-    return table(header, rows, "l" + "r" * len(methods))
 
 
 def of_needle(kept: ResultFile) -> str:
@@ -236,13 +280,14 @@ def of_needle(kept: ResultFile) -> str:
     runs = by_run(kept.frame)
     runs["found"] = runs["regret end"] < PEAK_REGRET
     means = runs.groupby("method", sort=False)[["found", "regret at 40", "regret end"]].mean()
+    titles = dict(zip(runs["method"], runs["title"], strict=True))
     rows = [
-        [titles(runs)[str(name)], _percent(row["found"]), plain(row["regret at 40"]),
+        [titles[str(name)], _percent(row["found"]), plain(row["regret at 40"]),
          plain(row["regret end"])]
         for name, row in means.iterrows()
     ]  # fmt: skip
     found = means["found"]
-    others = [found[name] for name in BEST.methods[3:] if name in found]
+    others = [found[name] for name in found.index if not str(name).startswith("weal")]
     says = (
         f"Of {runs['realisation'].nunique()} realisations `auto` measured the peak in "
         f"{_percent(found['weal-auto'])}, weal with `best 10` in {_percent(found['weal-best'])}"
@@ -265,32 +310,6 @@ def of_cost(kept: ResultFile) -> str:
     ]
     text = table(["rows", "goal", "a query", "beside auto"], rows, "rlrr")
     return COST_TEXT.format(table=text, made=repeat(kept))
-
-
-def curves(name: str, runs: pd.DataFrame, question: Question) -> Figures:
-    """The metric of a question against labels, a line for each method."""
-
-    def draw(fig: Figure, ink: Ink) -> None:
-        ax = fig.subplots()
-        there = [name for name in question.methods if name in set(runs["method"])]
-        for k, method in enumerate(there):
-            line(ax, runs[runs["method"] == method], question.series, ink, k)
-        ax.set(xlabel="labels", ylabel="share of the ten best" if question is BEST else "F1")
-        quiet(ax, ink)
-        ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=2, frameon=False)
-
-    return {f"{name}-{kind}.svg": svg(3.4, draw, ink) for kind, ink in INKS.items()}
-
-
-def line(ax: Axes, own: pd.DataFrame, series: str, ink: Ink, k: int) -> None:
-    """The mean over pools of the mean over realisations."""
-    rows = own.drop_duplicates("task")
-    mean = np.mean([np.array(one) for one in rows[f"{series} curve"]], axis=0)
-    ax.plot(
-        rows["labels"].iloc[0], mean, label=rows["title"].iloc[0], markersize=4,
-        linewidth=2.0 if k == 0 else 1.2, color=ink.marks[k % len(ink.marks)],
-        marker=SHAPES[k % len(SHAPES)],
-    )  # fmt: skip
 
 
 def _percent(value: float) -> str:

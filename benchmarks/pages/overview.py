@@ -285,7 +285,7 @@ def methods() -> str:
 ABOUT = {
     "choice": ("Does choosing pay?", "The default beside random choice, other functions, batches"),
     "labels": ("Real labels", "Wrong ones, noisy ones, intervals, thousands of them"),
-    "goals": ("Searching a pool", "The best rows, all rows above a level, beside BoTorch"),
+    "goals": ("Searching a pool", "The best rows, rows above a level, passes, beside rivals"),
     "classes": ("Pass or fail, classes, grades", "Probabilities beside peers; BALD beside random"),
     "tables": (
         "Real tables",
@@ -303,7 +303,7 @@ ON = {
     "choice": "choice", "real": "labels", "coverage": "labels", "cost": "cost", "growth": "cost",
     "asking": "cost", "foundation": "cost", "steps": "cost", "campaign": "cost", "startup": "cost",
     "claims": "claims", "pools": "pools", "boxes": "boxes", "serve": "cost", "tables": "tables",
-    "goals": "goals", "classes": "classes",
+    "goals": "goals", "classes": "classes", "best": "goals", "threshold": "goals", "pass": "goals",
 }  # fmt: skip
 
 
