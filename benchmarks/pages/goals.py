@@ -58,7 +58,7 @@ these tables: on tables of your own, expect less.
   other method, turned so that **below 0 weal is better**, paired by realisation, then averaged
   over the realisations of each pool. The 95 % interval is over pools by Student's t: the question
   is how it would be on another pool.
-- *Not told apart* says that the difference does not survive the correction; it does not say that
+- *No clear difference* says that the difference does not survive the correction; it does not say that
   the methods are equal. The [first page](index.md) has every pool by itself.
 - Methods and their refits are in the [table of methods](index.md#methods-and-their-refits).
 {sections}
@@ -167,7 +167,7 @@ def _span(counts: list[int]) -> str:
 
 
 def verdicts(rows: GoalRows, found: Mapping[str, OverPools]) -> str:
-    """The methods that weal is worse than, not told apart from, and better than."""
+    """The methods that weal is worse than, without a clear difference from, and better than."""
     lines = [f"**{GOALS[rows.goal].title}**, {len(rows.tasks())} pools:", ""]
     for verdict, word in ((WORSE, "than"), (OPEN, "from"), (BETTER, "than")):
         own = [m for m, one in found.items() if one.comparison.verdict == verdict]
