@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks import record
-from benchmarks.pages import choice, figures, goals
+from benchmarks.pages import choice, figures
 from benchmarks.pages.result_files import Figures, load
 
 from weal.benchmark.paper_claims import CLAIMS
@@ -48,8 +48,7 @@ def all_others(row):
 def pages_of(results):
     """The pages without their figures, which the documentation draws and which take far longer."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (figures, goals):
-            patch.setattr(module, "svg", lambda *_: b"")
+        patch.setattr(figures, "svg", lambda *_: b"")
         made = script().made(results)
     return {name: content.decode() for name, content in made.items() if name.endswith(".md")}
 
