@@ -58,8 +58,8 @@ these tables: on tables of your own, expect less.
   other method, turned so that **below 0 weal is better**, paired by realisation, then averaged
   over the realisations of each pool. The 95 % interval is over pools by Student's t: the question
   is how it would be on another pool.
-- *No clear difference* says that the difference does not survive the correction; it does not say that
-  the methods are equal. The [first page](index.md) has every pool by itself.
+- *No clear difference* says that the difference does not survive the correction; it does not say
+  that the methods are equal. The [first page](index.md) has every pool by itself.
 - Methods and their refits are in the [table of methods](index.md#methods-and-their-refits).
 {sections}
 """
