@@ -55,7 +55,7 @@ def found(rows: pd.DataFrame) -> str:
         least = float((both["weal"] / both[rival]).min())
         lines.append(
             f"- A step of weal is slower than one of {rival} in {len(slower)} of {len(both)} sizes "
-            f"({_times(most)} its time at the most, {_times(least)} at the least)."
+            f"(at most {_times(most)} its time, at least {_times(least)})."
         )
     fits = _fits(rows)
     for rival in METHODS[1:]:
