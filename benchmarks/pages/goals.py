@@ -59,7 +59,7 @@ these tables: on tables of your own, expect less.
   over the realisations of each pool. The 95 % interval is over pools by Student's t: the question
   is how it would be on another pool.
 - *No clear difference* says that the difference does not survive the correction; it does not say
-  that the methods are equal. The [first page](index.md) has every pool by itself.
+  that the methods are equal. The [first page](index.md) has every pool separately.
 - Methods and their refits are in the [table of methods](index.md#methods-and-their-refits).
 {sections}
 """
@@ -117,7 +117,7 @@ class OverPools:
     title: str
     pools: int
     realisations: str
-    area: float  # of the method, in the mean over its pools
+    area: float  # of the method, on average over its pools
     comparison: Comparison
 
 

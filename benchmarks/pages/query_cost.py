@@ -17,7 +17,7 @@ FIT_SAYS = (
     "Hyperparameters of the rivals (scikit-learn with three restarts); of weal, the selection of "
     "experts and their first pass over the fewest candidates. *Estimated*: as many evaluations of "
     "the marginal likelihood as at 500 labels, each as long as one was measured with these labels. "
-    "Rivals are usually fitted after every fifth label; weal selects its experts anew after every "
+    "Rivals are usually fitted after every fifth label; weal selects its experts again after every "
     "fifth label and later after 15 % more labels."
 )
 STEP_SAYS = (
@@ -27,7 +27,7 @@ STEP_SAYS = (
     "the candidates. Candidates beyond 100,000 are in Parquet files, and nothing is kept of them."
 )
 MEMORY_SAYS = (
-    "The largest resident set of the process. weal keeps what its experts say of every candidate, "
+    "The largest resident set of the process. weal keeps the predictions for every candidate, "
     "up to a limit; the rivals score candidates in blocks and keep nothing."
 )
 COMMAND_SAYS = (
