@@ -256,17 +256,3 @@ def test_relevance_misleads_in_less_than_5_percent_of_isotropic_functions(d, N):
     fitted and 0.3 for anova, whatever d, and even noise on the grid, it was 12 and 6 %.
     """
     assert sum(misleads(seed, d) for seed in range(N)) < 0.05 * N
-
-
-@pytest.mark.parametrize("d", [3, 7])
-def test_fits_from_the_peak_of_another_family_make_the_labels_as_likely(d):
-    X, y, noise_var = problem(seed=4, d=d, t=40)
-    for noise, lost in ((np.zeros(40), 1e-3), (noise_var, 0.0)):
-        known = (candidate_grid(d), NOISE_RATIO_GRID, X, y, noise)
-        totals = []
-        for in_turn in (True, False):
-            found = select_models(*known, in_turn=in_turn)
-            models = zip(found.kernels, found.noise.tolist(), strict=True)
-            evidence = [log_evidence_grid([k], [lam], X, y, noise)[0][0, 0] for k, lam in models]
-            totals.append(np.logaddexp.reduce(found.log_prior + evidence))
-        assert totals[0] >= totals[1] - lost

@@ -269,7 +269,6 @@ def _select_models(
         additive=additive,
         trend=more and warp == IDENTITY_WARP,
         subsets=more,
-        in_turn=not setting.is_of_0_2,
     )
 
 

@@ -108,20 +108,17 @@ def candidate_grid(d: int, widths: Widths = ()) -> tuple[Kernel, ...]:
 def select_models(
     kernels: Sequence[Kernel], ratios: Sequence[float], X: Array, y: Array, noise_var: Array,
     relevance: bool = True, temper: float = 1.0, additive: bool = True, trend: bool = True,
-    subsets: bool = True, in_turn: bool = True,
+    subsets: bool = True,
 ) -> ModelSelection:  # fmt: skip
     """The selected experts for labels y (t,) at X (t, d) with noise variances noise_var (t,).
 
     Where evidences are raised to the power `temper` (`ensemble`), posteriors are too.
     Without `additive` anova is left out, for experts that are not exact; without `trend` and
-    `subsets` (`relevant_inputs`) the classes of these names. With `in_turn` a family of the grid is
-    fitted from the peak of the one before it (`_next_peak`), unless labels state their noise: its
-    unit follows the start. Labels whose noise has no bound carry no information, and have to be
-    removed.
+    `subsets` (`relevant_inputs`) the classes of these names. Labels whose noise has no bound carry
+    no information, and have to be removed.
     """
     if not np.isfinite(noise_var).all():
         raise ValueError("a noise variance is not finite; remove labels with infinite noise")
-    in_turn = in_turn and not noise_var.any()
     evidence, unit = log_evidence_grid(kernels, ratios, X, y, noise_var)  # (kernels, ratios)
     on_grid = evidence - prior_correction(unit, noise_var) + _noise_shares(ratios, noise_var)
     models = [(kernel, ratio) for kernel in kernels for ratio in ratios]
@@ -130,7 +127,7 @@ def select_models(
     if relevance and len(y) >= MIN_LABELS_FOR_ARD:
         d, widths = kernels[0].n_inputs(X.shape[1]), kernels[0].widths
         anova_share = 1.0 - (1.0 - ANOVA_SHARE) ** (d - 1) if additive else 0.0
-        peaks = _peaks(kernels, ratios, on_grid, X, y, noise_var, in_turn)
+        peaks = _peaks(kernels, ratios, on_grid, X, y, noise_var)
         shares = [(1.0 - anova_share) * (1.0 - FITTED_SHARE) / len(kernels)]
         shares.append((1.0 - anova_share) * FITTED_SHARE / len(peaks))
         parts.append(concat_candidates([point_candidates(peak, X, y, noise_var) for peak in peaks]))
@@ -228,39 +225,23 @@ def _redistributed_log_weight(
 
 def _peaks(
     kernels: Sequence[Kernel], ratios: Sequence[float], on_grid: Array, X: Array, y: Array,
-    noise_var: Array, in_turn: bool = False,
+    noise_var: Array,
 ) -> list[EvidencePeak]:  # fmt: skip
     """The peak of each family, from the best of its kernels on the grid.
 
     With MANY_INPUTS or more, of which few may matter, also from where `forward` leads: one
     lengthscale for all may see nothing but noise there, and so would what is fitted from it.
-    With `in_turn` that is the start of the first family only.
     """
-    peaks: list[EvidencePeak] = []
+    peaks = []
     for family in dict.fromkeys(kernel.family for kernel in kernels):
         rows = [n for n, kernel in enumerate(kernels) if kernel.family == family]
         n, r = np.unravel_index(int(np.argmax(on_grid[rows])), on_grid[rows].shape)
         starts = [(kernels[rows[int(n)]], float(ratios[int(r)]))]
-        if in_turn and peaks:
-            peaks.append(_next_peak(peaks[-1], starts[0], X, y))
-            continue
         if kernels[0].n_inputs(X.shape[1]) >= MANY_INPUTS:
             starts.append((forward(kernels[rows[0]], X, y, noise_var), FORWARD_RATIO))
         found = [_fit_peak(start, X, y, noise_var) for start in starts]
         peaks.append(max(found, key=lambda peak: peak.log_z))
     return peaks
-
-
-def _next_peak(peak: EvidencePeak, start: CandidateModel, X: Array, y: Array) -> EvidencePeak:
-    """The peak of a family from that of another, or from its own start where that is likelier.
-
-    Families agree on which inputs matter, so that their peaks are close: the fit takes fewer steps,
-    and `forward` is not needed again.
-    """
-    near = (replace(peak.kernel, family=start[0].family, alpha=start[0].alpha), peak.noise)
-    even = np.zeros(len(y))
-    losses = [start_loss(*one, X, y, even) for one in (near, start)]
-    return fit(*(near if losses[0] <= losses[1] else start), X, y, even)
 
 
 def _trend_models(
