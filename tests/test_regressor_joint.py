@@ -179,14 +179,14 @@ def test_the_seed_decides_the_draws():
     ).any()
 
 
-def test_wrong_arguments_are_refused(monkeypatch):
+def test_wrong_arguments_are_refused(constants):
     model = EnsembleGPRegressor(THREE).fit(*labels())
     with pytest.raises(RuntimeError, match="leave one out"):
         model.predict(some_rows(), return_std=True, return_cov=True)
     for n in (0, -1, 2.5, True, "3"):
         with pytest.raises(ValueError, match="whole number"):
             model.sample_y(some_rows(), n)
-    monkeypatch.setattr(joint_posterior, "MAX_JOINT_ROWS", 5)
+    constants(joint_posterior, MAX_JOINT_ROWS=5)
     for call in (lambda X: model.predict(X, return_cov=True), model.sample_y):
         with pytest.raises(ValueError, match=r"5 rows at most, or use return_std"):
             call(some_rows())

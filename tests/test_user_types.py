@@ -5,10 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-import weal
-
 ROOT = Path(__file__).parents[1]
 PAGE = Path(__file__).parent / "user_code.py"
 
@@ -32,12 +28,3 @@ def test_reveal_type_names_the_type_of_every_answer():
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     said = re.findall(r"user_code\.py:(\d+): ((?:error|note: Revealed).*)", done.stdout)
     assert {int(number): short_answer(text) for number, text in said} == comments(), done.stderr
-
-
-@pytest.mark.parametrize(
-    "method",
-    [weal.ActiveLearner.to_frame, weal.Campaign.to_frame, weal.Campaign.predict],
-    ids=lambda method: method.__qualname__,
-)
-def test_tables_are_annotated_as_pandas_frames(method):
-    assert method.__annotations__["return"] == "pandas.DataFrame"  # pandas ships no types itself

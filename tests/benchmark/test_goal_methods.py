@@ -25,8 +25,8 @@ def test_expected_improvement_is_the_integral(mean, sd, best):
 
 @pytest.mark.parametrize("name", ["weal-best", "weal-fifth", "weal-auto", "sklearn-ei", "forest-ei",
                                   "sklearn-twentieth"])  # fmt: skip
-def test_a_method_asks_for_every_row_at_most_once_and_says_which(name, monkeypatch):
-    monkeypatch.setattr(goal_methods, "TREES", 20)
+def test_a_method_asks_for_every_row_at_most_once_and_says_which(name, constants):
+    constants(goal_methods, TREES=20)
     curve = run_method(a_small(NEEDLE), goal_methods.GOAL_METHODS[name], 0, 1, 12)
     assert list(curve.labels) == list(range(10, 23))
     share = curve.goals["top_10"]

@@ -59,8 +59,8 @@ def test_logistic_regression_with_margins_asks_what_the_obvious_loop_asks():
 
 
 @pytest.mark.parametrize("name", methods.PASS_FAIL_METHODS)
-def test_a_method_reads_every_fifth_label_and_beats_the_share_of_passes(name, monkeypatch):
-    monkeypatch.setattr(methods, "TREES", 20)
+def test_a_method_reads_every_fifth_label_and_beats_the_share_of_passes(name, constants):
+    constants(methods, TREES=20)
     X, passed = a_table(90)
     split = methods.pass_fail_split(X, passed, 0)
     readings = list(methods.PASS_FAIL_METHODS[name].run(split, 0, 10))

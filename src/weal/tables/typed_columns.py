@@ -168,7 +168,7 @@ def _failure_notes(name: str, failures: dict[int, str], ids: Sequence[Cell] | No
         odd = [OddCell(n, t, "") for n, t in failures.items() if bool(bound_note(t)) == is_bound]
         one = len(odd) == 1
         rows, has, is_ = ("1 row", "has", "is") if one else (f"{len(odd)} rows", "have", "are")
-        words = f"{name}: {rows} {is_} told as failed"
+        words = f"{name}: {rows} {is_} saved as failed"
         if is_bound:
             words = (
                 f"{name}: {rows} {has} a bound, which is kept as a note, and the model ignores it"
