@@ -73,7 +73,7 @@ def test_the_page_says_first_where_a_step_is_slower_and_marks_busy_times(monkeyp
     monkeypatch.setattr(query_cost, "in_inks", lambda *_: {})
     rows = some_rows()
     first = query_cost.found(rows).splitlines()[0]
-    assert "slower than one of scikit-learn in 2 of 3 sizes (5 times its time at the most" in first
+    assert "slower than one of scikit-learn in 2 of 3 sizes (at most 5 times its time" in first
     made = {title: text for title, _, text in query_cost.sections(rows, Figures())}
     line = made["A command"].splitlines()[-1].replace("\N{NO-BREAK SPACE}", " ")
     assert "1.5 s busy" in line

@@ -95,5 +95,5 @@ def test_numbers_are_the_words_of_scores_and_no_codes():
     score = Grades("quality", levels=("3", "4", "5"))
     assert [score.check(value, "A") for value in (3, 4.0, "5", np.float32(3))] == [0, 1, 2, 0]
     for code in (0, 1, 2, 3.5):
-        with pytest.raises(ValueError, match="no grade of quality; write 3, 4 or 5"):
+        with pytest.raises(ValueError, match="not a grade of quality; write 3, 4 or 5"):
             score.check(code, "A")
