@@ -532,7 +532,7 @@ class LearnerView:
         >>> from weal import ActiveLearner
         >>> learner = ActiveLearner(np.linspace(0, 6, 31)[:, None])
         >>> learner.explain(learner.ask()).why
-        'Fills the space before there is a model.'
+        'Spread over the candidates, before there is a model.'
         """
         from weal.diagnostics.row_explanation import explain_row
 

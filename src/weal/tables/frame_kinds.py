@@ -36,7 +36,7 @@ def frame_kind(source: object) -> FrameKind | None:
 def check_kind(kind: str | None) -> FrameKind | None:
     """Refuse a kind of frame that there is not."""
     if kind is not None and kind not in FRAME_KINDS:
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(FRAME_KINDS)}")
+        raise ValueError(f"kind is {kind!r}; write one of {', '.join(FRAME_KINDS)}")
     return kind
 
 
