@@ -30,6 +30,7 @@ from stores import (  # noqa: F401, fixtures
     store,
     url,
 )
+from weal import logs
 
 # Code that mypy reads and nothing runs (`test_user_types`).
 collect_ignore = ["user_code.py"]
@@ -65,6 +66,14 @@ def constants():
     """Change constants of a module until the end of the test: constants(module, NAME=value)."""
     with ExitStack() as stack:
         yield lambda module, **values: stack.enter_context(changed_constants(module, **values))
+
+
+@pytest.fixture(autouse=True)
+def own_secrets():
+    """Texts that a test masks in records of the log are not masked in those of other tests."""
+    before = set(logs._hidden)
+    yield
+    logs._hidden.intersection_update(before)
 
 
 def pytest_terminal_summary(terminalreporter, config):

@@ -143,7 +143,7 @@ def test_weights_change_what_is_asked_and_0_leaves_a_quantity_out():
         ({"subject_to": "prity >= 88"}, "did you mean purity"),
         ({"subject_to": "temp < 0.5"}, "temp is an input"),
         ({"subject_to": "crystallised >= 1"}, "write 'crystallised is yes'"),
-        ({"subject_to": "crystallised is blue"}, "is no label of crystallised"),
+        ({"subject_to": "crystallised is blue"}, "is not a label of crystallised"),
         ({"weights": {"yield": 2}}, "weights are for the goal learn"),
         ({"subject_to": "purity > 1", "acquisition": "ei"}, "leave out the acquisition 'ei'"),
         ({"goal": ["maximise yield", "minimise yield"]}, "contradict each other"),
