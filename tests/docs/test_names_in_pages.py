@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+NOT_KEPT = {"releases", "_build", "results"}  # history, and pages that a build makes
 PAGES = sorted(
     [
-        *(path for path in ROOT.glob("docs/**/*.md") if not {"releases", "_build"} & {*path.parts}),
+        *(path for path in ROOT.glob("docs/**/*.md") if not NOT_KEPT & {*path.parts}),
         *ROOT.glob("docs/contribute/way.toml"),
         *ROOT.glob("docs/_ext/*.py"),
-        *ROOT.glob("scripts/*"),
+        *(path for path in ROOT.glob("scripts/*") if path.is_file()),
         *ROOT.glob("benchmarks/**/*.py"),
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
