@@ -12,6 +12,7 @@ again; the later line of a key counts.
 
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +23,8 @@ from benchmarks import record
 from benchmarks.comparison import TIMED_REALISATIONS, ComparedRun
 
 from weal.benchmark.curve_cache import code
+
+WRITE_SECONDS = 60.0  # between two writes of a result file
 
 RUNS = record.ROOT / "benchmarks" / ".runs"  # ignored by git
 Measured = tuple[Sequence[int], Sequence[float], float]  # label counts, scores, seconds of a query
@@ -62,6 +65,22 @@ def carry_out(
         _append(path, job.key, done[job.key])
         yield [done[one.key] for one in jobs if one.key in done]
     yield [done[one.key] for one in jobs if one.key in done]
+
+
+def write_results(
+    jobs: Sequence[ComparisonJob], folder: Path, write: Callable[[list[ComparedRun]], None]
+) -> None:
+    """Make the missing runs and write the result file, now and then and at the end or Ctrl-C."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    written, runs = time.monotonic(), list[ComparedRun]()
+    try:
+        for runs in carry_out(jobs, folder, show):
+            if time.monotonic() - written > WRITE_SECONDS:
+                write(runs)
+                written = time.monotonic()
+    except KeyboardInterrupt:
+        print("stopped: finished runs are kept, the same command goes on", file=sys.stderr)
+    write(runs)
 
 
 def make(job: ComparisonJob) -> ComparedRun:

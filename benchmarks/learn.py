@@ -25,9 +25,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import argparse
 import hashlib
-import signal
 import sys
-import time
 from collections.abc import Iterator
 from functools import cache, partial
 from itertools import pairwise
@@ -39,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import learn_methods, record
 from benchmarks.comparison import ComparedRun, method_of, rows_of
-from benchmarks.comparison_runs import ComparisonJob, Measured, carry_out, finished, show
+from benchmarks.comparison_runs import ComparisonJob, Measured, finished, write_results
 from benchmarks.goals import LABORATORY, pool_rows
 from benchmarks.robust import say
 from benchmarks.tables import TABLES, table
@@ -59,7 +57,6 @@ PUBLIC_STEP = 5  # of the list of public tables, every fifth
 FIRST, MAX_TEST, MAX_CANDIDATES = 15, 400, 500
 SMALL_CANDIDATES, SMALL_INPUTS = 500, 5
 FIRST_NUMBER = 300  # of the random keys of tables
-WRITE_SECONDS = 60.0  # between two writes of the file
 
 
 def tasks_of(data: Path, archive: Path) -> list[tuple[str, Task]]:
@@ -174,16 +171,7 @@ def main() -> None:
         done = finished(given.runs)
         write(given, [done[job.key] for job in jobs_of(given) if job.key in done])
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    written, runs = time.monotonic(), list[ComparedRun]()
-    try:
-        for runs in carry_out(jobs_of(given), given.runs, show):
-            if time.monotonic() - written > WRITE_SECONDS:
-                write(given, runs)
-                written = time.monotonic()
-    except KeyboardInterrupt:
-        say("stopped: finished runs are kept, the same command goes on")
-    write(given, runs)
+    write_results(jobs_of(given), given.runs, partial(write, given))
 
 
 if __name__ == "__main__":

@@ -27,7 +27,6 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 import argparse
 import hashlib
 import inspect
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 from benchmarks.comparison import ComparedRun, method_of, rows_of
-from benchmarks.comparison_runs import ComparisonJob, Measured, carry_out, show
+from benchmarks.comparison_runs import ComparisonJob, Measured, write_results
 from benchmarks.goals import SEED, laboratory
 from benchmarks.results_of_runs import ClassTask
 from benchmarks.results_of_runs import tasks as class_tasks
@@ -69,7 +68,6 @@ SMALL_ROWS = 300
 SERIES = {"best": "top_10", "threshold": "f1_fifth"}  # of `goal_metrics`
 PUBLIC_POOLS = ("diabetes-pool", "california-pool")
 PUBLIC_CLASSES = ("breast cancer", "diabetes", "digits, even", "California")
-WRITE_SECONDS = 60.0  # between two writes of the file
 Pool = Task | ClassTask
 
 
@@ -199,16 +197,7 @@ def main() -> None:
     parser.add_argument("--runs", type=Path, required=True, help="folder that keeps finished runs")
     record.add_option(parser)
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    written, runs = time.monotonic(), list[ComparedRun]()
-    try:
-        for runs in carry_out(jobs_of(given), given.runs, show):
-            if time.monotonic() - written > WRITE_SECONDS:
-                write(given, runs)
-                written = time.monotonic()
-    except KeyboardInterrupt:
-        say("stopped: finished runs are kept, the same command goes on")
-    write(given, runs)
+    write_results(jobs_of(given), given.runs, partial(write, given))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,6 @@ myst_substitutions = {
 nb_render_markdown_format = "myst"  # tables, too
 # force: every page; cache: pages that changed; off: none, to look at text and layout alone
 nb_execution_mode = os.environ.get("WEAL_DOCS_EXECUTION", "force")
-if nb_execution_mode == "off":
-    suppress_warnings.append("myst-nb.lexer")  # only a kernel says what language its cells are in
 nb_execution_cache_path = str(HERE / "_build" / "cache")
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True

@@ -86,6 +86,11 @@ def test_a_hidden_text_is_masked(listening):
     assert "opened with *** and s3" in listening["text"].getvalue()
 
 
+def test_an_address_is_masked_also_where_its_words_are_secrets():
+    logs.hide(["postgresql", "ann"])
+    assert "geheim" not in logs.scrub("postgresql://ann:geheim@db/lab")
+
+
 def test_a_record_is_one_line_of_json(listening):
     logs.record("campaign", "INFO", "written\nby ann", campaign="a\nb", event=12, share=0.5)
     [line] = listening["json"].getvalue().splitlines()

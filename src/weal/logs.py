@@ -34,7 +34,7 @@ MIN_SECRET_LETTERS = 3
 _FIELDS = "weal_fields"  # of a log record
 _PATTERNS = (
     (re.compile(r"(?i)\b(bearer|basic)\s+[^\s\"',;]+"), rf"\1 {MASK}"),
-    (re.compile(r"(\w+://)[^\s\"'<>]*@"), rf"\1{MASK}@"),  # user:password@
+    (re.compile(r"://[^\s\"'<>]*@"), f"://{MASK}@"),  # user:password@
     (
         re.compile(
             r"(?i)\b((?:[\w-]*(?:token|password|passwd|secret|cookie|session|authorization))|code"
