@@ -128,6 +128,22 @@ def test_auto_bends_what_has_a_tail_and_nothing_else():
     assert few.model_.trained.warp == IDENTITY_WARP
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_auto_does_not_warp_labels_that_are_nearly_all_equal(seed):
+    """A peak in a plain: the mean of warped labels would be decades larger than any label."""
+    draw = np.random.default_rng(seed)
+    points = draw.uniform(-2.0, 6.0, (530, 2))
+    f = points[:, 0] * np.exp(-(points**2).sum(axis=1))
+    seen, held = slice(0, 30), slice(30, None)
+    ours, plain, of_0_2 = (
+        EnsembleGPRegressor(**options).fit(points[seen], f[seen])
+        for options in ({}, {"warp": None}, {"model_version": "0.2"})
+    )
+    assert ours.model_.trained.warp == IDENTITY_WARP
+    assert_array_equal(ours.predict(points[held]), plain.predict(points[held]))
+    assert of_0_2.model_.trained.warp != IDENTITY_WARP  # stores of 0.2 predict what they did
+
+
 def test_auto_thinks_again_when_experts_are_settled_anew():
     model = EnsembleGPRegressor(warp="auto").fit(X[:20], y[:20])
     model.partial_fit(X[20:], y[20:])
