@@ -1,8 +1,11 @@
 """scripts/environment: what it installs and what it shows. Python and pip are stubs."""
 
 import os
+import re
+import shlex
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,9 @@ import pytest
 SCRIPT = Path(__file__).parents[1] / "scripts" / "environment"
 PYTHON = """#!/bin/sh
 case "$*" in
-    "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
-    "-m pip install"*)
+    "-m venv "*) echo "$*" >> calls.txt; mkdir -p .venv/bin; cp "$0" .venv/bin/python ;;
+    "-m pip --python"*"--version") if [ -e no-pip ]; then exit 1; fi ;;
+    "-m pip "*)
         echo "$*" >> calls.txt
         echo "downloading much"
         if [ -e broken ]; then echo "no such package" >&2; exit 1; fi ;;
@@ -41,7 +45,7 @@ def run(clone, line):
 def installed(clone):
     calls = clone / "calls.txt"
     lines = calls.read_text().splitlines() if calls.exists() else []
-    return [line.partition("--editable ")[2] for line in lines]
+    return [line.partition("--editable ")[2] for line in lines if "--editable" in line]
 
 
 def test_pip_is_quiet_and_each_part_is_installed_once(clone):
@@ -62,7 +66,7 @@ def test_all_of_the_output_is_shown_where_pip_fails_and_the_next_run_tries_again
     assert "run this again" in done.stderr
     (clone / "broken").unlink()
     assert run(clone, "source scripts/environment none").returncode == 0
-    assert installed(clone) == [".", "."]
+    assert installed(clone) == ["."]
 
 
 def test_an_environment_for_the_tests_serves_every_part(clone):
@@ -76,3 +80,19 @@ def test_another_version_makes_the_environment_anew(clone):
     (clone / "src" / "weal" / "__init__.py").write_text('__version__ = "1.1"\n')
     run(clone, "source scripts/environment none")
     assert installed(clone) == [".", "."]
+
+
+def test_a_python_without_pip_makes_one_in_the_environment(clone):
+    (clone / "no-pip").touch()
+    done = run(clone, "source scripts/environment none; add_extras web")
+    assert done.returncode == 0, done.stderr
+    calls = (clone / "calls.txt").read_text()
+    assert "-m venv .venv\n-m pip install " in calls
+    assert "--python" not in calls
+    assert installed(clone) == [".", ".[web]"]
+
+
+def test_the_build_tools_are_those_of_the_project():
+    project = tomllib.loads((SCRIPT.parents[1] / "pyproject.toml").read_text("utf-8"))
+    found = re.search(r"^BUILD_TOOLS=\((.*)\)$", SCRIPT.read_text("utf-8"), re.M)
+    assert set(project["build-system"]["requires"]) <= set(shlex.split(found[1]))
