@@ -54,10 +54,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what is marked as long, without --long."""
+    """Leave out what runs only with --long."""
     if not soak.LONG:
-        long = [item for item in items if item.get_closest_marker("long")]
-        config.hook.pytest_deselected(items=long)
+        long = soak.left_out(items)
+        config.hook.pytest_deselected(items=list(long))
         items[:] = [item for item in items if item not in long]
 
 

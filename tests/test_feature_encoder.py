@@ -51,6 +51,7 @@ def twins(encoder, acquisition, first=8):
     return learners
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(
     "acquisition", ["random", "wvar", "went", "qbc", "gpm-var", "gpm-ent", "ivr", "bald", "multi"]
 )

@@ -232,6 +232,7 @@ def test_the_baseline_predicts_as_scikit_learn_with_the_same_hyperparameters(sin
 # What comes out
 
 
+@pytest.mark.covering
 @KINDS
 @MAGNITUDES
 @DICTIONARIES
@@ -254,6 +255,7 @@ def test_the_density_has_unit_mass_and_adds_noise_to_what_predict_says(
         assert_allclose(np.trapezoid(p * (labels - center) ** 2, labels), sd**2, rtol=1e-5)
 
 
+@pytest.mark.covering
 @KINDS
 @MAGNITUDES
 @DICTIONARIES

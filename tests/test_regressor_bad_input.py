@@ -109,6 +109,7 @@ class Unchanged:
         return (*model.predict(X, return_std=True), model.weights_, density, model.n_labels_)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("case", BAD_DATA)
 @ALL
 def test_fit_refuses_bad_data_and_keeps_what_it_knew(case, kind):
@@ -120,6 +121,7 @@ def test_fit_refuses_bad_data_and_keeps_what_it_knew(case, kind):
         model.fit(A, b)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("case", [case for case in BAD_DATA if case not in ("no y", "no columns")])
 @ALL
 def test_partial_fit_refuses_bad_data_and_keeps_what_it_knew(case, kind):

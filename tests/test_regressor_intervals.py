@@ -52,6 +52,7 @@ def mixture(model, point):
     return lambda label: ens.w @ parts.cdf((label - scale.y_mean) / scale.y_sd)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("level", [1e-12, 0.001, 0.05, 0.5, 0.9, 0.999])
 def test_quantiles_are_those_of_the_mixture(model, level):
     found = model.predict_quantiles(x_new, [level])

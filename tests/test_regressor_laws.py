@@ -180,6 +180,7 @@ def test_units_of_inputs_change_nothing(model, fixed, seed, powers, shifts):
     assert_same(picture(other, theirs(x_new), y_new), expected, **tolerance)
 
 
+@pytest.mark.covering
 @ALL
 @pytest.mark.parametrize("condition", [False, True])
 @given(seed=SEEDS)

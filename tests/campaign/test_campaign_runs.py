@@ -28,6 +28,7 @@ def is_true(campaign):
     return all(one.y == plain(POOL.loc[name]) for name, (one,) in labels.items())
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("store", ["memory:", "sqlite:///run.db"])
 @pytest.mark.parametrize("how", [{}, {"workers": 4}])
 def test_labels_are_events_of_who_runs(tmp_path, monkeypatch, store, how):

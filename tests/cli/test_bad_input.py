@@ -32,6 +32,7 @@ BAD_LABELS = {
 pytestmark = pytest.mark.usefixtures("in_a_folder")
 
 
+@pytest.mark.covering
 @DOORS
 @pytest.mark.parametrize("label", BAD_LABELS)
 def test_a_label_that_is_no_finite_number_is_refused(steel, door, label):
@@ -127,6 +128,7 @@ BAD_RESULTS = {
 }
 
 
+@pytest.mark.covering
 @DOORS
 @pytest.mark.parametrize("kind", BAD_RESULTS)
 def test_a_results_file_is_taken_whole_or_not_at_all(steel, door, kind):

@@ -132,6 +132,7 @@ def test_a_name_that_could_be_a_path_or_nothing_is_refused(door, name):
     assert sorted(os.listdir()) == ["pool.csv"]
 
 
+@pytest.mark.covering
 @DOORS
 @pytest.mark.parametrize("kind", ODD_TEXTS)
 def test_an_odd_id_is_kept_and_shown_as_it_is(door, kind):
@@ -151,6 +152,7 @@ def test_an_odd_id_is_kept_and_shown_as_it_is(door, kind):
     assert len(shown.splitlines()) == 2
 
 
+@pytest.mark.covering
 @DOORS
 @pytest.mark.parametrize("kind", sorted(set(ODD_TEXTS) - {"spaces"}))
 def test_columns_may_have_odd_names(door, kind):

@@ -26,6 +26,7 @@ def npz_of(path):
         archive.writestr("pool.npy", array.getvalue())
 
 
+@pytest.mark.covering(strength=2)
 @DOORS
 @pytest.mark.parametrize(
     "ending", ["csv", "tsv", "txt", "parquet", "xlsx", "pkl", "npz", "npy", "db"]

@@ -119,6 +119,7 @@ def chosen_way(case):
     return "inverse" if case.lam.min() < TINY_RATIO else "posterior"
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", KINDS)
@@ -134,6 +135,7 @@ def test_left_out_errors_are_those_of_experts_that_never_saw_the_label(
         np.testing.assert_allclose(case.by(constants, way), truth, rtol=bound)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize("t", [1, 2, 6])
 @pytest.mark.parametrize("name", KINDS)

@@ -167,6 +167,7 @@ def integral(kernel, X, y, n=161):
     return logsumexp(values) + np.log((log_ell[1] - log_ell[0]) * (log_lam[1] - log_lam[0]))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("t", [8, 24])
 @pytest.mark.parametrize("noise", [0.0, 0.03, 0.5])
 @pytest.mark.parametrize("family", ["rbf", "matern52"])

@@ -152,6 +152,7 @@ LABELS = {
 }
 
 
+@pytest.mark.covering(strength=2)
 @pytest.mark.parametrize("unit", [1e-5, 1.0, 1e5])
 @pytest.mark.parametrize("ratio", [0.1, 1e-4, 1e-10])
 @pytest.mark.parametrize("labels", LABELS)

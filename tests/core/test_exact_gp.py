@@ -91,6 +91,7 @@ def test_variances_at_a_labelled_point_are_right_to_about_1e_15(ratio):
     np.testing.assert_allclose(mu[:, 0], 1.7 * t / (t + lam), rtol=1e-12)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("ratio", [1e-4, 1e-6, 1e-8, 1e-10])
 def test_variances_are_as_right_as_the_rounding_of_the_correlations_allows(ratio, layout):

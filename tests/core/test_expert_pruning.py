@@ -93,6 +93,7 @@ def at_a_moment(name, moment, ratio, seed=3, t=25):
     return place, ens, place.belief(ens, reference=place.R), every, told
 
 
+@pytest.mark.covering(strength=2)
 @pytest.mark.parametrize("ratio", [1e-1, 1e-5, 1e-10], ids=["noisy", "little noise", "noise-free"])
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("name", KINDS)

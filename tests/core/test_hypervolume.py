@@ -116,6 +116,7 @@ def test_no_rows_have_no_hypervolume():
     assert hypervolume(np.empty((0, 2)), np.zeros(2)) == 0.0
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("dof", [None, 3, 7, 40])
 @pytest.mark.parametrize("lowest", [(False, False), (True, False), (True, True)])
 def test_expected_improvement_is_the_integral_over_what_is_not_dominated(dof, lowest):

@@ -43,6 +43,7 @@ def log_posterior(sig2, kernel, ratio, X, y, noise_var):
     )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("noise", [0.01, 0.2, 2.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_unit_is_the_magnitude_that_the_labels_speak_for(seed, noise):

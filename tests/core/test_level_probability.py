@@ -142,6 +142,7 @@ def test_scores_do_not_depend_on_units(dof):
     assert best(6)(belief) == pytest.approx(best(6)(other), abs=1e-6)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("dof", [None, 7, 60])
 @pytest.mark.parametrize("k", [1, 10, 100])
 @pytest.mark.parametrize("seed", range(3))

@@ -178,6 +178,7 @@ def test_a_fitted_lengthscale_keeps_to_its_bounds_and_its_alpha():
     assert found.length_scale == pytest.approx(2.0)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("brought", [0.0, 0.2])
 @pytest.mark.parametrize("hold", [{}, {"magnitude": 2.5}, {"noise": 0.03}])
 def test_a_fitted_lengthscale_honours_what_is_held_and_what_labels_bring(hold, brought):
@@ -248,6 +249,7 @@ def test_equal_noise_of_the_labels_is_so_much_less_to_fit():
     np.testing.assert_allclose(known.log_likelihood, plain.log_likelihood, atol=1e-6)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("brought", [0.0, 0.1])
 @pytest.mark.parametrize("hold", ["magnitude", "noise", "both"])
 def test_what_is_held_stays_and_the_rest_is_fitted_to_it(hold, brought):

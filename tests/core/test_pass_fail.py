@@ -73,6 +73,7 @@ def test_two_latent_processes_are_one():
     np.testing.assert_allclose(g, C * f, rtol=1e-12)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("slope", [0.4, 1.0, 2.7])
 @pytest.mark.parametrize("spread", [1e-3, 0.3, 1.0, 5.0])
 def test_probabilities_are_those_of_integration(slope, spread):
@@ -86,6 +87,7 @@ def test_probabilities_are_those_of_integration(slope, spread):
     )
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("slope", [0.4, 1.0, 2.7, 20.0])
 @pytest.mark.parametrize("spread", [0.0, 1e-8, 1e-3, 0.3, 1.0, 5.0, 100.0])
 def test_information_is_that_of_integration(slope, spread):

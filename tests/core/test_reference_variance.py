@@ -69,6 +69,7 @@ def test_the_relevance_kept_is_that_of_the_batch_posterior(name, camp, start):
     np.testing.assert_allclose(q, true_relevance(who, camp, T), rtol=1e-9, atol=rounding(camp))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("ratio", [1e-1, 1e-5, 1e-8])
@@ -93,6 +94,7 @@ def test_the_relevance_kept_is_never_negative(name, camp):
     assert (q >= 0.0).all()
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_ivr_is_the_variance_that_a_label_of_the_candidate_really_takes_away(name, seed):

@@ -49,6 +49,7 @@ def by_drawing(w, mu, s, there, C, draws=100_000):
     return squares.mean(), squares.std() / draws**0.5
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("ratio", [3, 30])
 @pytest.mark.parametrize("H", [2, 3, 5, 8])
 def test_mv_is_within_five_percent_of_monte_carlo(H, ratio):

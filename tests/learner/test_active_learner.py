@@ -37,6 +37,7 @@ def test_the_example_of_the_readme_works_from_end_to_end():
     assert learner.history[15]["id"] is None
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", [*NAMES, "multi", "auto"])
 @KINDS
 def test_every_name_asks_for_different_points_and_learns(name, approximation):
@@ -150,6 +151,7 @@ def slow_share(learner):
     return np.mean(left) / (np.mean(left) + np.var(mean))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", AIMED)
 @KINDS
 def test_the_query_of_mvr_is_among_the_best_by_a_dense_integral(name, approximation):

@@ -96,6 +96,7 @@ def algorithm_2(learner, omega, eta, scaling, loss):
     return omega, free[total.argmax()]
 
 
+@pytest.mark.covering
 @KINDS
 @JUDGES
 @pytest.mark.parametrize("scaling", ["range", "maximum"])

@@ -58,6 +58,7 @@ BAD_LABELS = [
 ]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("label", "message"), BAD_LABELS)
 def test_what_is_no_label_is_refused(learner, label, message):
     refuses(learner, lambda: learner.tell(40, label), match=f"label of 40 is .*{message}|{message}")
@@ -72,6 +73,7 @@ def test_a_bad_label_in_the_middle_takes_nothing_of_the_batch(learner, label):
     refuses(learner, lambda: learner.tell_points(X, [1.0, label, 3.0]), match="label of 1 is")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(
     ("ids", "labels"),
     [
@@ -93,6 +95,7 @@ def test_one_label_for_several_ids_is_refused(learner):
     refuses(learner, lambda: learner.tell([40, 41], 3.0), UnknownId, match=r"\[40, 41\]")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", ["40", 60, -1, 3.5, None, (40,), [40], np.nan, {}, b"x"])
 def test_an_id_that_nobody_has_is_refused(learner, name):
     for work in (
@@ -107,6 +110,7 @@ def test_an_id_that_nobody_has_is_refused(learner, name):
         refuses(learner, work, UnknownId, match="no candidate has the id .* 0, 1, 2, 3, 4")
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("noise", [-1.0, np.nan, np.inf, "2", None, True, [1.0, 2.0, 3.0], [[1.0]]])
 def test_noise_that_is_no_sd_is_refused(learner, noise):
     wrong = [1.0, noise] if noise is None or np.ndim(noise) == 0 else noise

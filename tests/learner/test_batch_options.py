@@ -109,6 +109,7 @@ def levels_by_force(learner, table, column, n, k=1):
     return set(best), found[best], found
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("column", ["temp", "solvent"])
 @pytest.mark.parametrize("n", [2, 6])
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -198,6 +199,7 @@ def test_before_there_is_a_model(table, labels):
     assert (table.a[batch] > 0.1).all()
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("goal", ["best 5", "minimise", "above 1.2"])
 @pytest.mark.parametrize("options", [{"same": "temp"}, {"at_most": {"solvent": 2}}])
 def test_with_goals_and_repeats_every_row_keeps_to_the_limits(table, goal, options):

@@ -94,6 +94,7 @@ def test_labels_told_together_or_one_by_one_are_the_same(approximation, n):
 # Replay
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("name", ["gpm-var", "multi", "ivr"])
 @pytest.mark.parametrize("approximation", ["features", "exact", None])
 def test_a_replay_of_the_labels_asks_what_the_live_learner_asks(name, approximation):
@@ -217,6 +218,7 @@ JOBS = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("job", JOBS)
 @pytest.mark.parametrize("kind", ["features", "exact", "default"])
 def test_ctrl_c_anywhere_loses_nothing_and_the_work_can_be_done_again(job, kind):

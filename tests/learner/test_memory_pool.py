@@ -43,6 +43,7 @@ def check(belief, place, ens, atol=1e-12):
         np.testing.assert_allclose(belief.q[held], q[held], rtol=1e-9, atol=atol)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("reference", [False, True], ids=["plain", "reference"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", KINDS)
@@ -56,6 +57,7 @@ def test_after_many_labels_the_belief_is_the_one_from_scratch(limits, name, way,
     check(belief, place, told.refolded(), atol=1e-11)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ON_FEATURES)
 @pytest.mark.parametrize("ratio", [1e-1, 1e-3, 1e-5])
@@ -104,6 +106,7 @@ def test_on_a_large_pool_the_best_by_ivr_is_the_best(limits, ratio):
 SCRIPT = ([1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 1], [0, 1, 0, 1], [1, 1, 0, 0], [0, 0, 1, 0])
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", KINDS)
 def test_experts_that_fell_are_dropped_and_come_back_as_they_are_then(limits, name, way):
@@ -141,6 +144,7 @@ def test_everyone_is_held_where_that_is_wanted(everyone):
     assert belief.members.tolist() == ([0, 1, 2, 3] if everyone else [0, 2, 3])
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("first", ["twin", "original"])
@@ -192,6 +196,7 @@ def replace_told(told):
     return Told(told.world, told.ens, list(told.X), list(told.y), list(told.noise_var))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", KINDS)

@@ -127,6 +127,7 @@ def smooth(X):
 PLAIN = np.random.default_rng(1).normal(size=(60, 3))
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("kind", ["features", "exact", "default"])
 @pytest.mark.parametrize("y_unit", [1e-12, 1.0, 1e12])
 @pytest.mark.parametrize("x_unit", [1e-12, 1e12])
@@ -172,6 +173,7 @@ def test_a_column_that_does_not_vary_changes_nothing(kind, column):
         assert asked[0] == asked[1]
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("kind", ["features", "exact", "default"])
 @pytest.mark.parametrize("value", [0.0, -3.0, 1e12, 1e-12])
 @pytest.mark.parametrize("name", ["gpm-var", "multi", "igs", "bald", "ivr", "auto"])

@@ -35,6 +35,7 @@ def course(name, approximation, **options):
     return [*teach(learner, 8), *learner.ask(3), learner.ask(more=True)], learner
 
 
+@pytest.mark.covering(strength=2)
 @KINDS
 @pytest.mark.parametrize("name", ["multi", "auto", "mvr", "ivr", "random", "bald"])
 @pytest.mark.parametrize("limits", LIMITS)
@@ -69,6 +70,7 @@ def hunch(belief):
     return belief.w @ np.sqrt(belief.var) + 0.1 * np.cos(belief.X[:, 0])
 
 
+@pytest.mark.covering
 @KINDS
 @pytest.mark.parametrize("together", [False, True])
 def test_a_pointwise_function_of_the_users_own_is_given_blocks_and_picks_the_same(

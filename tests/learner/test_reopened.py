@@ -49,6 +49,7 @@ def keeps_up(unbroken, folder, steps, every=1):
         assert_allclose(numbers(row), numbers(expected), rtol=1e-6)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(
     "name", ["gpm-var", "gpm-ent", "multi", "ivr", "random", "igs", "bald", "auto"]
 )
@@ -59,6 +60,7 @@ def test_a_learner_reopened_at_every_step_asks_what_the_unbroken_one_asks(
     keeps_up(a_learner(name, approximation), tmp_path, 20)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("noise", [1e-1**0.5, 1e-2])
 @KINDS
 def test_it_does_with_little_noise_and_many_labels_too(approximation, noise, tmp_path):

@@ -135,6 +135,7 @@ def test_an_event_that_is_refused_leaves_the_state_that_was():
 # Replay: the state decides, and no cache does
 
 
+@pytest.mark.covering
 @KINDS
 @pytest.mark.parametrize("validation", [HELD_OUT, None], ids=["held out", "left out"])
 @MODEST
@@ -170,6 +171,7 @@ def test_a_replay_of_the_events_is_the_same_state_and_asks_the_same(kind, happen
     assert asked[0] == asked[1]
 
 
+@pytest.mark.covering
 @KINDS
 @pytest.mark.parametrize("name", ["multi", "ivr", "auto"])
 def test_asked_after_every_label_or_only_at_the_end_is_the_same(kind, name):
@@ -216,6 +218,7 @@ def test_a_state_that_was_saved_and_opened_believes_the_same_to_the_last_bit(kin
 # Interruptions
 
 
+@pytest.mark.covering
 @KINDS
 @pytest.mark.parametrize("name", ["multi", "ivr", "auto"])
 def test_ctrl_c_anywhere_in_a_question_leaves_state_and_beliefs_that_answer_the_same(kind, name):

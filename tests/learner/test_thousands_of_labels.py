@@ -78,6 +78,7 @@ def test_labels_left_out_by_the_posterior_are_those_left_out_by_the_factor(model
     np.testing.assert_allclose(by_weights.s, by_root.s, rtol=1e-6)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("approximation", ["inducing", "exact", "features"])
 @pytest.mark.parametrize("most", [40, 2000])
 def test_some_labels_are_left_out_of_all_others(approximation, most, constants):

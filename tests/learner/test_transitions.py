@@ -75,6 +75,7 @@ def test_labels_are_taken_without_a_look_at_model_or_pool(monkeypatch):
     assert {"add_labels", "__init__", "score"} <= set(calls)
 
 
+@pytest.mark.covering
 @KINDS
 @pytest.mark.parametrize("sizes", [(1,) * 30, (30,), (7, 1, 22), (29, 1)])
 def test_labels_told_together_or_in_turn_settle_the_experts_by_the_same_labels(kind, sizes):
@@ -129,6 +130,7 @@ def test_experts_settled_by_the_same_labels_are_not_settled_twice(monkeypatch):
     assert calls == [9]
 
 
+@pytest.mark.covering
 @KINDS
 @pytest.mark.parametrize("later", [0, 1, 3, 6])
 def test_beliefs_that_go_on_from_a_snapshot_of_the_pool_ask_the_same(kind, later):

@@ -150,6 +150,7 @@ def test_an_order_makes_numbers_and_disorder_makes_classes():
     assert not class_model.grades_are_numbers(*grade_models(shuffled, X, 5), shuffled)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("d", [1, 20])
 @pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 @pytest.mark.parametrize("n", [1, 2, 12])

@@ -77,6 +77,7 @@ FIRST = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize(("unit", "shift", "noise"), [(1.0, 0.0, 0.1), (1e-3, 1e3, 0.0)])
 @pytest.mark.parametrize("case", FIRST)
 def test_first_labels_that_mislead_are_forgotten(case, unit, shift, noise):

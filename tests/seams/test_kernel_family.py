@@ -219,6 +219,7 @@ def estimate(X, zeta):
     return Phi @ Phi.T
 
 
+@pytest.mark.covering(strength=2)
 @pytest.mark.parametrize("orthogonal", [False, True])
 @pytest.mark.parametrize("d", [1, 3, 8])
 @pytest.mark.parametrize("family", FAMILIES)
@@ -256,6 +257,7 @@ def test_the_product_of_one_dimensional_kernels_would_not_pass(family):
 MARGIN = {"rbf": 0.85, "matern52": 0.9, "rq": 0.95, "matern32": 0.95, "matern12": 0.99}
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("d", [3, 8])
 @pytest.mark.parametrize("family", MARGIN)
 def test_orthogonal_draws_make_a_smaller_error_at_equal_cost(family, d):

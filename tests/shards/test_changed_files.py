@@ -229,6 +229,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", ["hashes.npy", "positions.npy", "index.json", ".weal-folder"])
 def test_a_damaged_index_is_made_anew_with_one_line(folder, tmp_path, monkeypatch, name, damage):

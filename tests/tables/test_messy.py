@@ -104,6 +104,7 @@ def look(context, form, options):
     return table_jobs.look(context, arguments(form, options), lambda *_: None)
 
 
+@pytest.mark.covering
 @pytest.mark.parametrize("door", ["shell", "python", "page"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_it_comes_out_as_it_was_meant(case, door, folder):
