@@ -128,7 +128,7 @@ def test_exported_candidates_begin_the_same_campaign(tmp_path, ending):
     ("note", "says"),
     [
         ("x\udce9", r"half a character.*'x\\udce9'; the text was read with a wrong encoding"),
-        ("x\0", "cannot have a NUL character"),
+        ("x\0", "cannot contain a NUL character"),
         ("x" * 10_001, "at most 10,000 characters, not 10,001"),
         (5, "is text, not 5"),
         ({"a": 1}, "is text, not {'a': 1}"),
@@ -166,7 +166,7 @@ def test_text_is_checked_at_every_border():
                 use()
         assert one.read_ledger().seq == 2
     table = pd.DataFrame({"x": pd.Series(["a\udce9", "b", "b", "c"] * 2, dtype=object)})
-    with pytest.raises(ValueError, match="'x' has half a character"):
+    with pytest.raises(ValueError, match="'x' has a lone surrogate"):
         open_campaign("odd", "memory:", pool=table)
 
 

@@ -113,9 +113,9 @@ def test_what_may_not_be_meant_is_said(one):
     _, notes = said(one, table)
     assert notes == [
         "colour, day: ignored, the campaign has no such columns",
-        "a: 1 missing, taken as the median; the first table had no gaps",
-        "steel: 1 missing, taken as no level; the first table had no gaps",
-        "steel: 1 of unknown levels ('wood'), taken as none",
+        "a: 1 missing, encoded as the median; the first table had no gaps",
+        "steel: 1 missing, encoded as no level; the first table had no gaps",
+        "steel: 1 of unknown levels ('wood'), encoded as no level",
         f"a: 1 of 3 are far outside the range of the existing candidates ({low:.6g} to "
         f"{high:.6g}), such as 250; another "
         "unit?",

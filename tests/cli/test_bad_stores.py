@@ -63,7 +63,9 @@ def test_a_store_in_a_folder_that_is_not_there_is_refused(door):
 
 @DOORS
 def test_a_store_that_names_none_is_refused(door):
-    refused(tell(door, "A-5", "7", store="ftp://x/y"), 2, "names no store; write sqlite:///")
+    refused(
+        tell(door, "A-5", "7", store="ftp://x/y"), 2, "is not the name of a store; write sqlite:///"
+    )
 
 
 @DOORS

@@ -72,7 +72,7 @@ def test_candidates_are_added_and_what_is_new_in_them_is_said(alloys):
     Path("more.csv").write_text(Path("more.csv").read_text().replace(",A,", ",Z,"))
     done = typed("add", "alloys", "more.csv")
     assert (done.code, done.out) == (0, "alloys: 7 candidates added, with 2 labels, 47 now\n")
-    assert "of unknown levels ('Z'), taken as none" in done.err
+    assert "of unknown levels ('Z'), encoded as no level" in done.err
     assert json.loads(typed("list", "--json").out)[0]["labels"] == TOLD + 2
 
 

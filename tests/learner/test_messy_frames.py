@@ -72,7 +72,9 @@ def test_other_rows_are_read_as_the_first_ones_were(kind):
 
 def test_levels_never_seen_are_said():
     learner = taught()
-    with pytest.warns(UserWarning, match=r"quench: 5 of unknown levels \('mud'\), taken as none"):
+    with pytest.warns(
+        UserWarning, match=r"quench: 5 of unknown levels \('mud'\), encoded as no level"
+    ):
         learner.predict(messy("pandas", 5, quench=["mud"] * 5))
     with pytest.warns(UserWarning, match="mud"):
         learner.add(messy("pandas", 2, quench=["mud"] * 2))
@@ -82,7 +84,7 @@ def test_levels_never_seen_are_said():
 @EVERY
 def test_columns_that_are_lost_are_said(kind):
     names = [f"S-{k}" for k in range(N)]
-    with pytest.warns(UserWarning, match=r"name: dropped, id-like .*say id_column='name'"):
+    with pytest.warns(UserWarning, match=r"name: dropped, id-like .*give id_column='name'"):
         ActiveLearner(messy(kind, name=names))
     assert ActiveLearner(messy(kind, name=names), id_column="name").candidates.ids[0] == "S-0"
     ActiveLearner(messy(kind, name=names), types={"name": "drop"})

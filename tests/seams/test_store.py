@@ -301,8 +301,8 @@ def test_the_default_store_is_named_by_the_environment(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("given", ["mysql://ann:s3cret@h/d", "weal.csv", "weal", "sqlite:weal"])
-def test_what_names_no_store_is_refused(given):
-    with pytest.raises(ValueError, match="names no") as caught:
+def test_text_that_is_not_a_store_name_is_refused(given):
+    with pytest.raises(ValueError, match="is not the name of a") as caught:
         open_store(given)
     assert "s3cret" not in str(caught.value)
 

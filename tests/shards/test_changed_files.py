@@ -287,7 +287,7 @@ def test_a_damaged_conversion_is_made_anew_with_one_line(tmp_path, name, damage,
         assert len(said) <= 1
     else:
         assert len(said) == 1
-        assert f"{place} is made again from {path}: " in said[0]
+        assert f"{place} is rebuilt from {path}: " in said[0]
         assert name in said[0]
     weal.open_pool(path)
     assert len(list(recwarn)) == len(said)

@@ -189,7 +189,7 @@ def test_messy_columns_go_through_a_plan_and_what_comes_later_is_counted(tmp_pat
     )  # fmt: skip
     learner.add(more)
     learner.ask(more=True)
-    assert learner.notes == ["steel: of unknown levels, taken as none (25 rows)"]
+    assert learner.notes == ["steel: of unknown levels, encoded as no level (25 rows)"]
 
 
 def test_a_gap_that_the_sample_did_not_show_is_refused_with_its_shard(folder, monkeypatch):

@@ -90,7 +90,7 @@ def test_an_answer_that_was_not_asked_for_is_damage(small, tmp_path, monkeypatch
     store = open_store(url)
     sql = type(store.engine.read(lambda sql: sql))
     monkeypatch.setattr(sql, "rows", lambda self, text, values=(): [("another",)])
-    with pytest.raises(DamagedStore, match="answers with others than were asked"):
+    with pytest.raises(DamagedStore, match="returns ids that were not requested"):
         store.existing_ids("alloys", ["id1"])
     store.close()
 

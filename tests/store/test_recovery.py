@@ -174,7 +174,7 @@ def change(path, statement):
         ("DELETE FROM weal_event WHERE seq = 30", "event 31"),
         ("DELETE FROM weal_event WHERE seq = 152", "missing"),
         ("DELETE FROM weal_campaign", "not a campaign"),
-        ("DELETE FROM weal_candidate WHERE id = 'id300'", "399 ids are there"),
+        ("DELETE FROM weal_candidate WHERE id = 'id300'", "it has 399 ids"),
         ("UPDATE weal_candidate SET id = 'x' WHERE id = 'id3'", "not candidates: 'id3'"),
         ("UPDATE weal_chunk SET data = x'00'", "chunk 0"),
         ("DELETE FROM weal_chunk", "chunk 0"),

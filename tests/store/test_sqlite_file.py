@@ -184,7 +184,7 @@ def test_a_safe_sqlite_uses_the_log_and_an_older_one_goes_back(sqlite_url, const
     "url", ["sqlite://weal.db", "sqlite:///", "sqlite:///:memory:", "sqlite:weal.db"]
 )
 def test_addresses_without_a_file_are_refused(url):
-    with pytest.raises(ValueError, match="names no file"):
+    with pytest.raises(ValueError, match="is not the name of a file"):
         open_store(url)
 
 

@@ -448,7 +448,7 @@ CASES = [
     Case(
         "same_line_twice",
         text([*ROWS, ROWS[1]]),
-        says=("nothing that another row of the same id does not: R-1",),
+        says=("nothing to another row of the same id: R-1",),
     ),
     Case(
         "label_in_the_second_line",

@@ -156,7 +156,7 @@ def test_parts_in_steps_have_the_sum_exactly_and_no_row_twice():
          "the input 'temp' has no high; write { low = 0, high = 1 }"),
         ("[inputs]\ntemp = { low = 9, high = 2 }", "write low = 2, high = 9"),
         ('[inputs]\n"" = [1, 2]', "needs a name that is text"),
-        ('[inputs]\n"temp " = [1, 2]', "leave them out"),
+        ('[inputs]\n"temp " = [1, 2]', "remove them"),
         ("[inputs]\nday = [2020-01-01, 2021-01-01]", "write text or numbers"),
         ("[inputs]\ntemp = 5", "the input 'temp' is 5; write { low = 0, high = 1 }"),
         ("[inputs]\ntemp = [1, 2, 5]", "write a list of numbers as { values = [1, 2, 5] }"),

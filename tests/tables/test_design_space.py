@@ -68,7 +68,7 @@ def test_where_nothing_is_continuous_no_row_comes_twice():
     every = {"a": ["x", "y"], "b": range(3), "c": [0.5, 1.0]}
     assert len(weal.box(every, n=12).drop_duplicates()) == 12
     assert len(weal.box(every, n=7).drop_duplicates()) == 7
-    with pytest.raises(ValueError, match="12 different rows, and n is 13; say n=12"):
+    with pytest.raises(ValueError, match="12 different rows, and n is 13; use n=12"):
         weal.box(every, n=13)
     with pytest.raises(ValueError, match="4 of 12 rows satisfy the constraint, and n is 5"):
         weal.box(every, n=5, constraint=lambda row: row["b"] == 1)

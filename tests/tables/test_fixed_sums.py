@@ -12,7 +12,7 @@ from weal.tables.candidate_table import read_candidates
 from weal.tables.fixed_sums import FixedSum, fixed_sums
 from weal.tables.table_options import TableOptions
 
-WORDS = "sum to 100 in every row: a mixture. The model uses them as they are."
+WORDS = "sum to 100 in every row: a mixture. The model uses them unchanged."
 
 
 def shares(n=40, p=3, total=100.0, decimals=None, seed=0):

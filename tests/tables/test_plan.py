@@ -111,8 +111,8 @@ def test_levels_and_gaps_that_are_new_are_taken_as_none_and_said(table, plan):
     assert X[0, 3:8].tolist() == [0, 0, 0, 0, 0]
     assert X[1, 2] == np.median(columns()["time"])
     assert notes(plan, later) == [
-        "time: 1 missing, taken as the median; the first table had no gaps",
-        "steel: 1 of unknown levels ('grade X'), taken as none",
+        "time: 1 missing, encoded as the median; the first table had no gaps",
+        "steel: 1 of unknown levels ('grade X'), encoded as no level",
     ]
     assert notes(plan, table) == []
 
@@ -169,7 +169,7 @@ def test_declared_kinds_overrule_what_was_found(table):
     levels = sorted({str(cell) for cell in columns()["time"]})
     names = [f"time={level}" for level in levels]
     assert plan.names == ["temp", "temp missing", *names, "made", "lab=F1"]
-    assert "wet: dropped, as told" in plan.lines()
+    assert "wet: dropped, as declared" in plan.lines()
 
 
 def test_features_are_those_that_were_named_and_a_named_counter_is_kept():

@@ -1,13 +1,13 @@
 """The Dask executor: tasks on a cluster of this machine, or on the user's.
 
-A pass sends `work` to the workers once. Shards then go out in waves, one wave at a time to each
-worker: few messages, and a worker that dies costs one wave, which another repeats. Shards return
-to the worker that had them in the pass before, which may have cached their scores. Jobs of a
-benchmark (`spread`) go out one by one to any worker, also to workers that join later.
+A pass sends `work` to the workers once. Shards are then sent in waves, one wave at a time to each
+worker. This needs few messages, and if a worker dies, another worker repeats one wave. Shards
+return to the worker that had them in the pass before, which may have cached their scores. Jobs of a
+benchmark (`spread`) are sent one by one to any worker, also to workers that join later.
 
 The client and all workers must have the same weal. A cluster of this machine listens on 127.0.0.1
-only and has no dashboard. The user's cluster is used as it is, TLS included: its client is taken as
-given, or an address is connected to with the security of Dask's configuration.
+only and has no dashboard. The user's cluster is used as it is, TLS included: a given client is used
+unchanged; an address is connected to with the security of Dask's configuration.
 """
 
 import atexit
@@ -40,7 +40,7 @@ from weal.shards.executors import (
 if TYPE_CHECKING:
     import distributed
 
-TASKS_PER_WORKER = 8  # waves that each worker gets in a pass, where there are shards enough
+TASKS_PER_WORKER = 8  # waves for each worker in a pass, if there are enough shards
 MAX_TASK_ROWS = 1_000_000  # rows of a wave
 MAX_TASK_RETRIES = 3  # times that a lost wave is sent again
 MIN_SPREAD_TASKS = 64  # jobs in flight, at least: a cluster may grow while it works
@@ -139,7 +139,7 @@ class DaskExecutor:
         return cluster
 
     def _check_versions(self) -> None:
-        """Refuse workers with another weal."""
+        """Refuse workers with another version of weal."""
         if not self.spread:
             self.workers()
         try:
@@ -261,7 +261,7 @@ class _DaskPass(Generic[AnyTask, Result]):
 def unpack_once(data: bytes) -> Callable[..., object]:
     """The unpickled work, once for each worker."""
     work: Callable[..., object] = _distributed().protocol.pickle.loads(data)
-    return work  # of the client that the user trusts
+    return work  # from the user's own client
 
 
 def wave(

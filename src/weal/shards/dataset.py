@@ -44,11 +44,11 @@ class Dataset:
     """The description of a pool."""
 
     parts: tuple[Shard, ...]
-    columns: tuple[str, ...]  # that inputs are made of
+    columns: tuple[str, ...]  # that are used as inputs
     id_column: str | None
     kinds: tuple[str, ...]  # types of the columns, as arrow names them
     numbers: bool  # whether all columns hold numbers
-    plan: bool = False  # whether a plan is made in any case
+    plan: bool = False  # whether a plan is always made
     in_memory: bool = False
 
     def __len__(self) -> int:

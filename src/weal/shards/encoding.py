@@ -24,7 +24,7 @@ from weal.tables.table import Table, read_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Later = Counter[str]  # what came up after the plan was made -> how often
+Later = Counter[str]  # deviation from the plan -> number of cells
 
 
 class InputEncoder(Protocol):
@@ -39,7 +39,7 @@ class InputEncoder(Protocol):
         """Names of the inputs (d)."""
 
     def encode_batch(self, batch: "pa.RecordBatch", later: Later) -> Array:
-        """Inputs (n, d) of a pyarrow record batch; values that a plan does not know are counted."""
+        """Inputs (n, d) of a pyarrow record batch; values that are not in the plan are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +149,11 @@ def _categories(column: PlanColumn, cells: "pa.Array", later: Later) -> Array:
         found[:, -1] = missing
     _count_gaps(column, int(missing.sum()), later)
     if new := int((which == -1).sum()):
-        later[f"{column.name}: of unknown levels, taken as none"] += new
+        later[f"{column.name}: of unknown levels, encoded as no level"] += new
     return found
 
 
 def _count_gaps(column: PlanColumn, gaps: int, later: Later) -> None:
     if gaps and not column.gaps:
         what = "no level" if column.kind == "category" else "the median"
-        later[f"{column.name}: missing, taken as {what}"] += gaps
+        later[f"{column.name}: missing, encoded as {what}"] += gaps

@@ -1,7 +1,7 @@
 """Executors: run tasks in this thread, in threads, in processes, or on a Dask cluster.
 
 A task is a shard of a pool or a job of a benchmark. `work` is a small pure function of a task: it
-does not matter where, when, or how often it runs. Results come in any order, each with the number
+may run anywhere, at any time, and more than once. Results come in any order, each with the number
 of its task. An error or Ctrl-C ends all running tasks. `weal.shards.dask_executor` has the executor
 for Dask clusters.
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 INTERRUPT_POLL_SECONDS = 0.5  # longest wait before Ctrl-C is handled
 PARENT_CHECK_SECONDS = 1.0  # a worker process looks this often whether its parent is alive
-QUEUE_THREAD_SECONDS = 1.0  # loky's queue thread may hang for good on a job that nobody reads
+QUEUE_THREAD_SECONDS = 1.0  # loky's queue thread may hang forever on a job that no worker reads
 _ONE_THREAD = dict.fromkeys(
     (
         *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
@@ -61,7 +61,7 @@ class ExecutorTask(Protocol):
 
 AnyTask = TypeVar("AnyTask", bound=ExecutorTask)
 Result = TypeVar("Result")
-Merge = Callable[[Result, Result], Result]  # of two results one, in any order and grouping
+Merge = Callable[[Result, Result], Result]  # merges two results; associative and commutative
 
 
 class Executor(Protocol):
@@ -111,7 +111,7 @@ class ThreadExecutor:
 
     def __init__(self, n: int | None = None) -> None:
         if n is not None and n < 1:
-            raise ValueError(f"{n} threads cannot do any work; it needs 1 at least")
+            raise ValueError(f"{n} threads is too few: give at least 1")
         self.n = n or processors()
 
     def each(
@@ -146,7 +146,7 @@ class ThreadExecutor:
 class ProcessExecutor:
     """Runs tasks in processes of this machine, with one BLAS thread each.
 
-    How a sum is split over BLAS threads shows in its last digits.
+    The number of BLAS threads changes the last digits of a sum.
     """
 
     def __init__(self, n: int) -> None:
@@ -167,14 +167,14 @@ class ProcessExecutor:
 
         try:
             pool, count = self._start(), RowCounter(what, tasks, progress)
-            in_flight = 2 * self.n  # loky's own queue has room for as many
+            in_flight = 2 * self.n  # the size of loky's own queue
             yield from _stream(lambda n: pool.submit(work, tasks[n]), tasks, in_flight, count)
         except TerminatedWorkerError as error:
             raise WorkerLost(
                 "a worker process was killed, perhaps out of memory; "
                 "run the same call again, with fewer jobs if it fails again"
             ) from error
-        except BrokenProcessPool as error:  # it could not be started, or not read its job
+        except BrokenProcessPool as error:  # it could not be started, or could not read its job
             why = str(error.__cause__ or error).strip().splitlines()[-1].strip(' "')
             raise WorkerLost(f"a worker process failed to start: {why}") from error
 
@@ -197,7 +197,7 @@ class ProcessExecutor:
         _drop_queued_jobs(pool)
         thread = getattr(getattr(pool, "_call_queue", None), "_thread", None)
         pool.shutdown(wait=True, kill_workers=True)
-        if thread is not None:  # cut off at the exit, it leaves semaphores and a warning behind
+        if thread is not None:  # without this, the exit leaves semaphores and a warning behind
             thread.join(QUEUE_THREAD_SECONDS)
 
 
@@ -229,7 +229,7 @@ def _stream(
 
 @contextmanager
 def _delay_interrupts() -> Iterator[None]:
-    """Block Ctrl-C in this block, and in processes that it starts for good.
+    """Block Ctrl-C in this block, and permanently in processes that it starts.
 
     A worker needs seconds before it can ignore Ctrl-C: it would print a traceback.
     """
@@ -269,7 +269,7 @@ def _end_with(parent: int, over: threading.Event) -> None:
 
 
 def _stop_watching(watcher: threading.Thread, over: threading.Event) -> None:
-    """End the thread before Python shuts down."""
+    """End the thread before Python exits."""
     over.set()
     watcher.join()
 
@@ -305,7 +305,7 @@ MAX_PORT = 65_535
 
 
 def check_scheduler(scheduler: object) -> None:
-    """ValueError for text that names no scheduler; clients, and None, are left alone.
+    """Raise ValueError for text that is not a scheduler's name; clients and None are accepted.
 
     >>> check_scheduler("local:4"), check_scheduler("tcp://host:8786")
     (None, None)
@@ -342,6 +342,6 @@ def _is_address(text: str) -> bool:
 
 
 def check_host(address: str) -> None:
-    """OSError if the host of an address has no such name; Dask would try for many seconds."""
+    """Raise OSError if the host of an address is unknown; Dask would retry for many seconds."""
     if (found := _ADDRESS.fullmatch(address)) and not _LOCAL.fullmatch(address):
         socket.getaddrinfo(found["host"].strip("[]"), int(found["port"]), type=socket.SOCK_STREAM)

@@ -2,8 +2,8 @@
 
 The index finds an id without reading the pool. It is made in one pass over the id column, which
 also finds duplicates: equal hashes are compared by the ids themselves. The same pass hashes the row
-groups (`row_groups`). It takes 16 bytes a candidate. Given a folder, it is kept there under the
-digest of the pool, with checksums: a damaged index is made again, with a warning.
+groups (`row_groups`). It takes 16 bytes per candidate. If a folder is given, the index is stored
+there under the digest of the pool, with checksums: a damaged index is rebuilt, with a warning.
 """
 
 import json
@@ -35,7 +35,7 @@ class IndexedFile(TypedDict):
 
 INDEX_VERSION = 2  # 1: weal 0.2, without checksums
 MAX_IDS_IN_MESSAGE = 5  # ids in a message
-# equal hashes that are compared; one is found among so many if there is one
+# equal hashes that are compared: enough to find a duplicate if there is one
 MAX_COLLISIONS = 10_000
 
 INDEX_FOLDER = FolderKind(
@@ -91,7 +91,7 @@ class FirstLook:
 def make_index(pool: Dataset, each: Each) -> tuple[IdIndex, Dataset]:
     """The index of a pool, and the pool with the hashes of its row groups.
 
-    ValueError names ids that come more than once.
+    ValueError names duplicate ids.
     """
     hashes, sums = np.empty(len(pool), np.uint64), dict[str, list[Sums]]()
     for n, (found, of_groups) in each(FirstLook(pool.used_columns), pool.parts):
@@ -99,7 +99,7 @@ def make_index(pool: Dataset, each: Each) -> tuple[IdIndex, Dataset]:
         hashes[part.start : part.start + part.rows] = found
         if of_groups is not None and isinstance(part, FileShard):
             sums.setdefault(part.file.path, []).append(of_groups)
-    pool.check()  # else a file was written between opening and hashing it
+    pool.check()  # else a file was written after it was opened and before it was hashed
     pool = pool.with_sums({path: merged_sums(parts) for path, parts in sums.items()})
     order = np.argsort(hashes, kind="stable")
     index = IdIndex(hashes[order], order.astype(np.int64, copy=False))
@@ -147,7 +147,7 @@ def by_part(
 
 
 def _refuse_twins(pool: Dataset, index: IdIndex) -> None:
-    """Refuse duplicate ids, within a shard or across shards."""
+    """Raise ValueError for duplicate ids, within a shard or across shards."""
     same = np.flatnonzero(index.hashes[1:] == index.hashes[:-1])[:MAX_COLLISIONS]
     if not len(same):
         return
@@ -173,7 +173,7 @@ def _read(place: Path, pool: Dataset) -> tuple[IdIndex, Dataset] | None:
     """The stored index of this pool; None if it is missing or unreadable."""
     try:
         return _read_whole(place, pool)
-    except OSError:  # it may be another person's, or another process replaces it just now
+    except OSError:  # it may belong to another user, or another process is replacing it
         return None
 
 
@@ -200,7 +200,7 @@ def _is_there(place: Path) -> bool:
     try:
         if not check_folder(place, INDEX_FOLDER):
             return False
-    except ForeignFile:  # `_keep` will say so
+    except ForeignFile:  # `_keep` warns about it
         return False
     if read_mark(place, INDEX_FOLDER.name) is not None:
         return True
@@ -213,9 +213,9 @@ def _is_there(place: Path) -> bool:
 def _valid_sums(file: ParquetFile, kept: IndexedFile) -> Sums | None:
     """The checksums of a file in the index, if they match its content.
 
-    A file that a store describes without its sums (weal 0.2) has the hashes that were kept first:
-    its row groups are compared with them when they are read. One that the user has just opened has
-    them if it was not written since.
+    For a file that a store describes without its sums (weal 0.2), these are the first hashes that
+    were stored: its row groups are compared with them when they are read. For a file that the user
+    has just opened, they are valid if it was not written since.
     """
     sums = sums_from_json(kept["sums"])
     if file.sums is not None:
@@ -233,7 +233,7 @@ def _keep(place: Path, index: IdIndex, pool: Dataset) -> None:
             np.save(draft / "positions.npy", index.positions)
             (draft / "index.json").write_text(json.dumps(_note(pool)))
     except ForeignFile as error:
-        warnings.warn(f"the index of the pool is not kept: {error}", stacklevel=2)
+        warnings.warn(f"the index of the pool was not saved: {error}", stacklevel=2)
     except OSError:
         pass
 

@@ -10,13 +10,13 @@ A file written again with other numbers may have the same footer (without statis
 compression), and never has the same sums.
 
 A pool is a pattern, a folder, a path or a list of these; files come in the order of their paths. A
-path that is not a file (a broken link, a named pipe, an empty folder named like a shard) is an
-error.
+path that is not a file (a broken link, a named pipe, an empty folder with the name of a shard) is
+an error.
 
 A CSV file is converted once, into a folder `NAME.csv.parquet` beside it. `weal.tables` reads its
 cells, a part of the file at a time, in two passes: the last record may decide the type of a column.
 `converted.json` notes size and time of the CSV: while they are the same, and the parts match the
-mark of the folder (`weal.files`), the folder is used; otherwise it is made again and replaced. A
+mark of the folder (`weal.files`), the folder is used; otherwise it is rebuilt and replaced. A
 folder, file or link of that name that weal did not make is left alone (ForeignFile).
 """
 
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 PARQUET_MAGIC = b"PAR1"
-MAX_FOOTER_BYTES = 256 * 2**20  # bytes; more is no footer
+MAX_FOOTER_BYTES = 256 * 2**20  # bytes; a longer one is not a footer
 
 
 Stamp = tuple[int, int, int]  # inode, time of the last change of content, and of any change (ns)
 Sums = Mapping[str, tuple[str, ...]]  # column -> hash of each row group, "" where it has no row
-SETTLED_SECONDS = 3.0  # after a change, before times of files can be relied on to show another one
+SETTLED_SECONDS = 3.0  # after a change, until file times reliably show the next one
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class ParquetFile:
     size: int
     footer: str  # hash
     groups: tuple[int, ...]  # rows of each row group
-    stamp: Stamp | None = field(default=None, compare=False)  # None: written down, not opened
+    stamp: Stamp | None = field(default=None, compare=False)  # None: not opened
     sums: Sums | None = field(default=None, compare=False)  # None: not hashed yet
 
     @property
@@ -206,7 +206,7 @@ def convert(path: Path) -> list[Path]:
     if (problem := _problem(folder, source)) is not None:
         check_folder(folder, CONVERTED_FOLDER)
         if problem:
-            warnings.warn(f"{folder} is made again from {path}: {problem}", stacklevel=2)
+            warnings.warn(f"{folder} is rebuilt from {path}: {problem}", stacklevel=2)
         _convert(path, folder, source)
     return sorted(one for one in folder.iterdir() if _PART_NAME.fullmatch(one.name))
 
@@ -224,7 +224,7 @@ def _problem(folder: Path, source: dict[str, int]) -> str | None:
         # Without a mark it was made by weal 0.2, which kept no checksums.
         return f"its {FOLDER_MARK} is damaged" if os.path.lexists(folder / FOLDER_MARK) else None
     name = changed_file(folder, CONVERTED_FOLDER)
-    return None if name is None else f"{name} is missing or damaged, as its checksum says"
+    return None if name is None else f"{name} is missing or does not match its checksum"
 
 
 def _read_note(folder: Path) -> dict[str, int] | None:
@@ -337,7 +337,7 @@ def _in_folder(place: Path) -> list[Path]:
 
 def _is_shard(path: Path, place: Path) -> bool:
     if any(part.startswith(".weal-") for part in path.relative_to(place).parts):
-        return False  # a draft of weal's own
+        return False  # a temporary file of weal
     return path.suffix.lower() in PARQUET and not path.name.startswith(("_", "."))
 
 

@@ -2,9 +2,9 @@
 
 A column of a row group is one run of bytes (a column chunk) whose place the footer gives. `Reader`
 is a file for pyarrow with the footer and the chunks in memory: each chunk was compared with the
-hash that the first pass over the pool took (`ParquetFile.sums`). So the decoded numbers are those
-of the original file, or ChangedShard is raised. The compared bytes are the decoded bytes: a file
-that is written meanwhile cannot slip in between.
+hash that the first pass over the pool took (`ParquetFile.sums`). The decoded numbers are therefore
+the numbers of the original file, or ChangedShard is raised. The bytes that were compared are the
+bytes that are decoded, so a concurrent write has no effect.
 """
 
 import hashlib

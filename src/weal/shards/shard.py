@@ -130,7 +130,7 @@ class FileShard:
     file: ParquetFile
     groups: tuple[int, ...]
     id_column: str | None  # None: positions
-    as_text: bool = False  # whether ids are texts whatever the column holds
+    as_text: bool = False  # whether ids are converted to text
 
     @property
     def rows(self) -> int:
@@ -175,7 +175,7 @@ class FileShard:
         """The ids of some rows."""
         if self.id_column is None:
             places = (self.start + n for n in rows.tolist())
-            return [str(n + 1) if self.as_text else n for n in places]  # people count from 1
+            return [str(n + 1) if self.as_text else n for n in places]  # messages count rows from 1
         found: list[Hashable] = [None] * len(rows)
         for at, batch in self._read_rows((self.id_column,), rows):
             cells = batch.column(self.id_column).to_pylist()
@@ -216,7 +216,7 @@ class FileShard:
                 wrong = reader.load(file.metadata, wanted, names)
                 batches = file.iter_batches(MAX_BLOCK_ROWS, wanted, names, use_threads=False)
                 if wrong is not None:
-                    for _ in batches:  # damaged, if this fails
+                    for _ in batches:  # an error here means a damaged file
                         pass
                     raise changed_error(self.name, f"it has other values in the column {wrong!r}")
                 yield from batches

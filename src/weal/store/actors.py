@@ -30,7 +30,7 @@ class Actor:
     """The sender of a request.
 
     `name` is recorded in the events as `by`; None: the address that `weal serve` printed, which
-    many people may share. `campaigns` are the only ones that exist for this actor; None: all.
+    many people may share. `campaigns` are the campaigns that this actor can see; None: all.
     """
 
     name: str | None
@@ -38,7 +38,7 @@ class Actor:
     campaigns: frozenset[str] | None = None
 
     def sees(self, campaign: str) -> bool:
-        """Whether the campaign exists for this actor.
+        """Whether this actor can see the campaign.
 
         >>> Actor("robot-1", frozenset(("ask",)), frozenset(("alloys",))).sees("steels")
         False
@@ -46,11 +46,11 @@ class Actor:
         return self.campaigns is None or campaign in self.campaigns
 
     def visible(self, campaigns: Iterable[str]) -> list[str]:
-        """Those of these campaigns that exist for this actor, in the same order."""
+        """The campaigns of the list that this actor can see, in the same order."""
         return [one for one in campaigns if self.sees(one)]
 
     def recorded_as(self, given: str) -> str:
-        """The name in the events: that of the actor, else the name that was given."""
+        """The name in the events: the name of the actor, or the given one if the actor has none."""
         return given if self.name is None else self.name
 
     @property
@@ -81,7 +81,7 @@ def parse_permissions(text: str) -> frozenset[str]:
 
 
 def permissions_text(may: frozenset[str]) -> str:
-    """Permissions as a list that `parse_permissions` reads: a role where there is one.
+    """Permissions as a list that `parse_permissions` reads: a role if one matches.
 
     >>> permissions_text(frozenset(("tell", "ask"))), permissions_text(ROLES["measure"])
     ('ask,tell', 'measure')

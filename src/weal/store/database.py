@@ -61,9 +61,9 @@ class Engine(Protocol):
 
 
 class SharedConnection(Generic[C]):
-    """One connection for the threads of a process, in turn; a forked child starts with none.
+    """One connection that the threads of a process share; a forked child opens its own.
 
-    A child that closed the connection of its parent would disturb it, so that it keeps it unused.
+    Closing the parent's connection in a child would break it, so the child keeps it unused.
     """
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class DatabaseStore:
         return self.engine.read(lambda sql: statements.snapshot(sql, name, kind, warn=True))
 
     def write_snapshot(self, name: str, kind: str, seq: int, hash: str, data: bytes) -> None:
-        with suppress(NotAllowed):  # advice: who may only read goes without
+        with suppress(NotAllowed):  # a cache: a user without write access skips it
             self.engine.write(
                 lambda sql, _: statements.keep_snapshot(sql, name, kind, seq, hash, data)
             )
@@ -171,7 +171,7 @@ class DatabaseStore:
         self.engine.close()
 
 
-# seconds between tries: at first, and after a while
+# seconds between tries: the first, and the shortest
 FIRST_PAUSE_SECONDS, _MIN_PAUSE_SECONDS = 0.008, 0.001
 _RETRIES_UNTIL_MIN_PAUSE = 16  # tries until the pauses are short
 

@@ -7,10 +7,10 @@ The hash of an event covers the hash of the event before it and every field of i
 
     hash_n = blake2b(JSON [hash_{n-1}, campaign, n, kind, id, body, who, time, key]),   hash_0 = "",
 
-so that every reader finds a changed, lost or reordered row. A body is JSON with
+so every reader detects a changed, lost or reordered row. A body is JSON with
 a version "v"; it is kept as text, always in the same spelling (keys sorted, no spaces, ASCII, no
-NaN), so that the text hashed is the text stored. Times are UTC with microseconds, as the clock of
-the store said; clocks may be wrong, and the order comes from the numbers alone. Ids are text:
+NaN), so that the text hashed is the text stored. Times are UTC with microseconds, from the clock of
+the store; clocks may be wrong, so the numbers alone give the order. Ids are text:
 1, "1", numpy's 1 and 1.0 are the same id.
 """
 
@@ -27,12 +27,12 @@ from typing import Any
 from weal.errors import DamagedStore
 
 EVENT_KINDS = ("created", "added", "asked", "told", "skipped", "corrected", "withdrawn", "settings")
-MAX_CLOCK_DIFFERENCE = timedelta(minutes=5)  # by which clocks may differ without a word
+MAX_CLOCK_DIFFERENCE = timedelta(minutes=5)  # between clocks, without a warning
 MAX_KEY = 200  # characters of a client's key; databases limit what they can index
 MAX_DIGITS = 4000  # of an id that is given as a number
-WHOLE = 2.0**53  # beyond, a float does not hold every whole number
+WHOLE = 2.0**53  # above it, a float cannot represent every integer
 MAX_ID, MAX_NOTE, MAX_WHO = 10_000, 10_000, 200  # characters
-# What a store keeps of an event: the fields of Event in order, body and time as text.
+# An event as stored: the fields of Event in order, body and time as text.
 Row = tuple[str, int, str, str | None, str, str, str, str | None, str]
 SqlRow = tuple[Any, ...]  # values as the driver gives them
 _TYPES = (str, int, str, str | None, str, str, str, str | None, str)
@@ -137,8 +137,8 @@ def check_id(given: object) -> str:
         value = float(given)
         if abs(value) >= WHOLE and value.is_integer():
             raise ValueError(
-                f"{given!r} cannot be an id: above 2^53 a number with a point is rounded, and may "
-                "be another id; write it as text, or as a whole number"
+                f"{given!r} cannot be an id: above 2^53 a float is rounded and may equal another "
+                "id; write it as text or as an integer"
             )
         if math.isfinite(value):
             return str(int(value)) if value.is_integer() else repr(value)
@@ -153,11 +153,11 @@ def check_name(name: object) -> str:
         )
     if any(part in name for part in ("/", "\\", "..")):
         raise ValueError(
-            f"a campaign's name has no '/', '\\' and '..': {name!r} does; choose another"
+            f"a campaign's name cannot contain '/', '\\' or '..': {name!r} does; choose another"
         )
     if any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in name):
         raise ValueError(
-            f"a campaign's name has no control characters: {name!r} does; choose another"
+            f"a campaign's name cannot contain control characters: {name!r} does; choose another"
         )
     return name
 
@@ -177,13 +177,17 @@ def _checked_body(draft: Draft) -> str:
         text = canonical_json(draft.body)
         json.dumps(draft.body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError(f"the body of {draft.kind!r} has half a character in it") from None
+        raise ValueError(
+            f"the body of {draft.kind!r} has a lone surrogate (half a character)"
+        ) from None
     except TypeError as error:
         raise ValueError(f"the body of {draft.kind!r} is not JSON: {error}") from error
     if (
         canonical_json(json.loads(text)) != text
-    ):  # two keys that are one in JSON, such as True and "true"
-        raise ValueError(f"the body of {draft.kind!r} does not survive JSON: {_short(text)}")
+    ):  # two keys that are equal in JSON, such as True and "true"
+        raise ValueError(
+            f"the body of {draft.kind!r} changes when it is written as JSON: {_short(text)}"
+        )
     return text
 
 
@@ -206,12 +210,13 @@ def check_text(text: object, what: str, longest: int, empty: bool = False) -> st
             f"{what} has at most {longest:,} characters, not {len(text):,}; shorten it"
         )
     if "\0" in text:
-        raise ValueError(f"{what} cannot have a NUL character: {_short(text)}; delete it")
+        raise ValueError(f"{what} cannot contain a NUL character: {_short(text)}; delete it")
     try:
         text.encode()
     except UnicodeEncodeError:
         raise ValueError(
-            f"{what} cannot have half a character (a lone surrogate): {_short(text)}; the text was "
+            f"{what} cannot contain a lone surrogate (half a character): {_short(text)}; the text "
+            "was "
             "read with a wrong encoding"
         ) from None
     return text

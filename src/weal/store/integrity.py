@@ -3,15 +3,15 @@
     pages       SQLite's own integrity check, and tables and indexes as weal makes them
     events      the chain of hashes up to the head, and no event after it
     times       clocks that were wrong: a warning, since the numbers give the order
-    chunks      the checksums that the chain has of them
+    chunks the checksums that the events have of them
     candidates  the ids in the chunks against those in the table of ids
-    snapshots   that they belong to these events: a warning, since they are only a cache
-    tokens      their checksums; a damaged one logs nobody in
+    snapshots whether they belong to these events: a warning, since they are only a cache
+    tokens their checksums; a damaged token cannot be used to log in
 
 SQLite's check finds damaged pages and indexes, but not a changed letter in a label; the chain finds
 the letter, but not an index that lost a row. A file is opened read-only, unless an unfinished write
-must be rolled back first. An error of a check becomes a finding. A campaign that others write to
-meanwhile is checked again. `recovery` saves the readable rows of a damaged file.
+must be rolled back first. An error of a check becomes a finding. A campaign that others wrote to
+during its check is checked again. `recovery` saves the readable rows of a damaged file.
 """
 
 import sqlite3
@@ -31,7 +31,7 @@ from weal.store.statements import SqlConnection
 from weal.store.urls import StoreUrl, read_name
 
 _RECOVERY_ADVICE = "save the readable data with `weal doctor --rescue FOLDER`, or restore a backup"
-_MAX_RETRIES = 5  # looks at a campaign that others write to meanwhile
+_MAX_RETRIES = 5  # checks of a campaign that others are writing to
 # Errors of reading damaged rows, besides the errors of a database.
 ROW_ERRORS = (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 
@@ -78,7 +78,7 @@ def campaigns(sql: SqlConnection) -> list[Finding]:
 
 
 def _check_until_stable(sql: SqlConnection, name: str) -> list[Finding]:
-    """Check a campaign, again if others have written meanwhile."""
+    """Check a campaign, again if others wrote to it during the check."""
     for left in reversed(range(_MAX_RETRIES)):
         before = _attempt_head(sql, name)
         found = check_safely(lambda: _campaign(sql, name), sql.place)
@@ -93,7 +93,7 @@ def _attempt_head(sql: SqlConnection, name: str) -> object:
         with translate_errors(sql.place):
             return statements.head(sql, name)
     except WealError:
-        return None  # what is wrong with it is found in the campaign
+        return None  # the check of the campaign reports the error
 
 
 def _campaign(sql: SqlConnection, name: str) -> list[Finding]:
@@ -120,13 +120,14 @@ def _times(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
     ]
     if back:
         words = f"{name!r}: times go back at event {back[0]}"
-        found.append(Finding("warning", words, "a clock was wrong; numbers tell the order"))
+        advice = "a clock was wrong; the event numbers give the order"
+        found.append(Finding("warning", words, advice))
     return found
 
 
 def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]:
     every = [event.body for event in events if event.kind == "added"]
-    added = [body for body in every if "shards" not in body]  # those stay in their files
+    added = [body for body in every if "shards" not in body]  # shards stay in their files
     if every and not added:
         files = sum(len(body["shards"].get("files", ())) for body in every)
         return [Finding("fine", f"{name!r}: its candidates are in {files} files, not checked")]
@@ -142,7 +143,7 @@ def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]
     rows, expected = sql.rows(text, (name,))[0][0], sum(body.get("rows", 0) for body in added)
     if rows != expected:
         return [
-            broken_finding(f"{name!r}: {rows} ids are there, but {expected} candidates were added")
+            broken_finding(f"{name!r}: it has {rows} ids, but {expected} candidates were added")
         ]
     whole = Finding("fine", f"{name!r}: {rows} candidates, all checksums are correct")
     return [whole, *_compare_ids(sql, name, ids)]
@@ -151,8 +152,8 @@ def _chunks(sql: SqlConnection, name: str, events: list[Event]) -> list[Finding]
 def _compare_ids(sql: SqlConnection, name: str, ids: list[str] | None) -> list[Finding]:
     """Candidates whose id is missing in the table of ids."""
     if ids is None:
-        what = f"{name!r}: its chunks cannot be read as tables, so that ids were not compared"
-        return [Finding("warning", what, "is pyarrow there? pip install pyarrow")]
+        what = f"{name!r}: its chunks cannot be read as tables, so ids were not compared"
+        return [Finding("warning", what, "is pyarrow installed? pip install pyarrow")]
     lost = sorted(set(ids) - statements.existing_ids(sql, name, ids))
     if lost:
         first = ", ".join(map(repr, lost[:5]))
@@ -209,7 +210,7 @@ def _snapshots(sql: SqlConnection, name: str, events: list[Event]) -> list[Findi
 
 
 def check_tokens(sql: SqlConnection) -> list[Finding]:
-    """Findings about the tokens; no token is damage that a label could suffer from."""
+    """Findings about the tokens; a damaged token does not affect labels."""
     try:
         found = statements.tokens(sql)
     except NotAllowed as error:
@@ -256,7 +257,7 @@ def examine_file(path: Path, place: str) -> list[Finding]:
             found += check_safely(look, place)
             if any(one.what == _empty(place) for one in found):
                 break
-        return list(dict.fromkeys(found))  # a file that cannot be read is said so once
+        return list(dict.fromkeys(found))  # an unreadable file is reported once
 
 
 @contextmanager
@@ -270,7 +271,7 @@ def _open_read_only(path: Path, place: str) -> Iterator[sqlite3.Connection]:
             connection.close()
             connection = _connect(path, "rw")
         except (sqlite3.DatabaseError, UnicodeDecodeError):
-            pass  # each look says what it could not see
+            pass  # each check reports its own error
     with closing(connection):
         yield connection
 
@@ -340,7 +341,7 @@ def _schema_finding(
         kind, sql = ours or ("table", "")
         if kind == "table":
             return broken_finding(f"the table {name} is missing")
-        advice = f"the store is slower without it, and checks less; make it again: {sql}"
+        advice = f"the store is slower and checks less without it; create it again: {sql}"
         return Finding("warning", f"the index {name} is missing", advice)
     if ours is None:
         advice = "weal did not make it: delete it if nobody else needs it"

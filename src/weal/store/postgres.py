@@ -1,12 +1,12 @@
 """The store on a PostgreSQL server, for several machines: psycopg 3, the extra `postgres`.
 
-A writer locks the row of its campaign (SELECT ... FOR UPDATE) until its commit, so that writers of
-one campaign queue and writers of others do not wait. A lost connection is made again, with growing
+A writer locks the row of its campaign (SELECT ... FOR UPDATE) until its commit, so writers of one
+campaign queue and writers of others do not wait. A lost connection is made again, with growing
 pauses, for half a minute or the `patience` of the caller; threads share that time. A transaction
-that was interrupted is tried again, and first looks for its token under the lock: if it is there,
-the commit succeeded. The clock is the server's. The first write makes the tables; until then
-readers see an empty store. No message, log or repr has a password: errors of libpq about an address
-are not passed on, since they quote it.
+that was interrupted is tried again, and first looks for its token under the lock: if the token
+exists, the commit succeeded. The clock is the server's. The first write makes the tables; until
+then readers see an empty store. No message, log or repr has a password: errors of libpq about an
+address are not shown, since they quote it.
 """
 
 import math
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 RECONNECT_SECONDS = 30.0  # seconds to try to get a lost connection back
-_PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # between tries, the last one again and again
-LOCK_TIMEOUT_SECONDS = 30.0  # seconds to wait for one's turn
+_PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds between tries; the last one repeats
+LOCK_TIMEOUT_SECONDS = 30.0  # seconds to wait for the lock
 _TRY, _RELEASE = "SELECT pg_try_advisory_lock(?, ?)", "SELECT pg_advisory_unlock(?, ?)"
 _SETUP = (
     "SET lock_timeout = '60s'",
@@ -114,13 +114,15 @@ class PostgresSql:
             except psycopg.errors.InsufficientPrivilege as error:
                 raise NotAllowed(
                     "this is the first entry of the store that weal 0.2 cannot read, and your user "
-                    "may not raise the version of the store; let the owner of the tables run GRANT "
-                    "UPDATE ON weal_schema TO your user, or tell it; nothing was saved"
+                    "may not raise the version of the store; ask the owner of the tables to run "
+                    "GRANT UPDATE ON weal_schema TO your user, or to enter it; nothing was saved"
                 ) from error
 
 
 def _tokens_refused(what: str, way_out: str) -> NotAllowed:
-    return NotAllowed(f"your user may not {what}: let the owner of the tables {way_out} your user")
+    return NotAllowed(
+        f"your user may not {what}: ask the owner of the tables to {way_out} your user"
+    )
 
 
 class PostgresEngine:
@@ -130,11 +132,11 @@ class PostgresEngine:
         self.place = name.shown
         self._login = _login(name, patience)
         self._patience = patience
-        self._gave_up = -math.inf  # when a connection was last tried in vain for all that time
+        self._gave_up = -math.inf  # when connecting last timed out
         self._shared: SharedConnection[Connection] = SharedConnection()
-        self._built: Connection | None = None  # to a database that was seen to have our tables
+        self._built: Connection | None = None  # to a database known to have our tables
         with self._shared.turn() as shared, self._translate_errors():
-            shared.connection = self._connect()  # what is wrong with the address is said at once
+            shared.connection = self._connect()  # raises at once if the address is wrong
 
     def read(self, work: Callable[[SqlConnection], T]) -> T:
         def look(sql: PostgresSql, again: bool) -> T:
@@ -195,7 +197,7 @@ class PostgresEngine:
         raise AssertionError("the pauses never end")
 
     def _deadline(self) -> float:
-        """The time of the last try; now, if another thread has just waited in vain."""
+        """The time of the last try; now, if another thread has just timed out."""
         now, patience = (
             time.monotonic(),
             RECONNECT_SECONDS if self._patience is None else self._patience,
@@ -275,12 +277,12 @@ def _bring_up(sql: PostgresSql) -> None:
 def _version(sql: PostgresSql) -> int:
     look = "SELECT current_setting('server_encoding'), to_regclass('weal_schema') IS NOT NULL,"
     encoding, there, usable = sql.rows(f"{look} current_schema() IS NOT NULL")[0]
-    if not usable:  # PostgreSQL passes over schemas that are not for us, and shows none
+    if not usable:  # PostgreSQL hides schemas that this user has no permission for
         raise NotAllowed(f"{sql.place}: {_PERMISSION_CODES}")
     if encoding != "UTF8":
         raise WealError(
-            f"{sql.place} has the encoding {encoding}, which cannot keep every id: make a database "
-            "with ENCODING 'UTF8'"
+            f"{sql.place} has the encoding {encoding}, which cannot store every id: create a "
+            "database with ENCODING 'UTF8'"
         )
     found = sql.rows("SELECT max(version) FROM weal_schema")[0][0] if there else 0
     statements.check_version(found or 0, sql.place)

@@ -12,7 +12,7 @@ raises Conflict if another client wrote in between.
 Candidates come in chunks: Parquet bytes with their sha256, numbered 0, 1, 2, ..., and their ids.
 Snapshots are a cache: one of each kind, with the (number, hash) of the event that it belongs to.
 
-Tokens are rows of their own (`tokens`), and the events do not refer to them.
+Tokens have their own table (`tokens`), and the events do not refer to them.
 
 Stores are memory, SQLite and PostgreSQL; one conformance suite runs on all of them.
 """
@@ -133,7 +133,7 @@ class Store(Protocol):
         """Write the tokens of `decide` under a lock of their own; returns all tokens."""
 
     def turn(self, name: str) -> AbstractContextManager[None]:
-        """A block that one client at a time enters, for work that others would do in vain.
+        """A block that one client at a time enters, to avoid doing the same work twice.
 
         The lock is advisory: after a long wait a client enters without it. `transact` alone
         guarantees consistency.

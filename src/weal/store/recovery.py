@@ -1,6 +1,6 @@
 """Backup of a SQLite store, and recovery from a damaged one.
 
-Backup copies a store at one moment, while others write; a restored store is just opened. SQLite
+Backup copies a store at one moment, while others write; to restore a backup, open it. SQLite
 copies the pages (its backup API, never a file copy), `integrity` checks the copy, and only a sound
 copy gets its name. `force` replaces an existing store, and no other file. For PostgreSQL use the
 server's own tools.
@@ -18,7 +18,7 @@ the chain of hashes says whether to trust it:
 
     yes     the row is as it was written: its hash follows from the row before
     no      the row was changed, or the row before it was
-    alone   the row before it is lost: there is nothing to compare with
+    alone the row before it is lost, so the hash cannot be checked
 
 The report counts the rows that were found and the rows that are known to be lost.
 """
@@ -148,7 +148,7 @@ def _replace_first_page(copy: Path) -> None:
         pages = -(-file.seek(0, 2) // size)
         first = bytearray(_first_page(copy.with_name("first.db"), size))
         first[28:32] = pages.to_bytes(4, "big")
-        first[92:96] = first[24:28]  # so that the number of pages is believed
+        first[92:96] = first[24:28]  # so that SQLite uses the number of pages
         file.seek(0)
         file.write(first)
         file.truncate(max(pages, 1) * size)
@@ -170,8 +170,8 @@ def _page_size(header: bytes) -> int:
 
 
 RECOVERED_FIELDS = ("campaign", "seq", "kind", "id", "body", "who", "time", "key", "hash")
-_EXTRA_ROWIDS = 100  # numbers to look at after the last one that is known
-_SMALLEST = 64  # bytes of an event: a number that the file has no room for is a damaged one
+_EXTRA_ROWIDS = 100  # numbers to try after the last known one
+_SMALLEST = 64  # bytes of an event: a number too large for the file is damaged
 _READ_ERRORS = (sqlite3.Error, MemoryError, OverflowError, ValueError)
 Place = tuple[str, int]
 Rows = dict[Place, SqlRow]
@@ -314,7 +314,7 @@ def trust_of_events(rows: Rows, row: SqlRow) -> str:
     previous = "" if before is None else before[-1]
     try:
         return "yes" if hash_event(previous, row[:-1]) == row[-1] else "no"
-    except (TypeError, ValueError):  # a value of a kind that no event has
+    except (TypeError, ValueError):  # a value of a type that no event has
         return "no"
 
 

@@ -1,14 +1,13 @@
 """The store in one SQLite file: the default, without a server.
 
-Every write is BEGIN IMMEDIATE, work, COMMIT: the lock is taken before anything is read, so that
-writers queue and none is refused. One connection serves the threads of a process in turn; a forked
+Every write is BEGIN IMMEDIATE, work, COMMIT: the lock is taken before anything is read, so writers
+queue and none is refused. One connection serves the threads of a process in turn; a forked
 child opens its own. The first write makes a store of a missing or empty file; until then readers
 see an empty store, and do not write the file. Errors of SQLite become WealError with the name of
 the file; a failed write is rolled back, and the store stays usable.
 
 A statement that finds the file locked is tried again until a timeout, with pauses that get shorter,
-so that a writer that has waited long is not overtaken. Python sleeps, not SQLite, so that Ctrl-C
-works.
+so a writer that has waited long is not overtaken. Python sleeps, not SQLite, so Ctrl-C works.
 """
 
 import json
@@ -102,7 +101,7 @@ def _is_busy(error: sqlite3.OperationalError) -> bool:
 
 T = TypeVar("T")
 CONTENTION_SECONDS = 1.0  # seconds for which a wait is remembered
-LOCK_TIMEOUT_SECONDS = 30.0  # seconds to wait for one's turn
+LOCK_TIMEOUT_SECONDS = 30.0  # seconds to wait for the lock
 _PERMISSION_ERRORS = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
@@ -113,11 +112,11 @@ class SqliteEngine:
         self.place = place
         self._path = path
         self._shared: SharedConnection[sqlite3.Connection] = SharedConnection()
-        self._crowded = 0.0  # until when others are likely to wait
-        self._file = (0, 0)  # which file the connection is to: its device and number
+        self._crowded = 0.0  # until when other writers probably wait
+        self._file = (0, 0)  # device and inode of the open file
         sqlite_file.check_path(path, place)
         if path.exists():
-            self.read(lambda sql: None)  # what is wrong with the file is said at once
+            self.read(lambda sql: None)  # raises at once if the file is wrong
 
     def read(self, work: Callable[[SqlConnection], T]) -> T:
         with self._connection(make=False) as sql:
@@ -184,7 +183,7 @@ class SqliteEngine:
             connection = sqlite_file.connect(self._path, self.place, make)
             self._file = _identity(self._path)
             return connection
-        except OSError as error:  # of syncing the folder, or of keeping a copy
+        except OSError as error:  # from syncing the folder or keeping a copy
             raise WealError(f"{self.place}: {error}; nothing was written") from error
 
     def _check_in_place(self) -> None:
@@ -202,7 +201,7 @@ class SqliteEngine:
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    """Device and number of the file; (0, 0) when there is none."""
+    """Device and inode of the file; (0, 0) if it does not exist."""
     try:
         found = path.stat()
     except FileNotFoundError:
@@ -217,7 +216,7 @@ def translate_errors(place: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate_error(error, place) from error
-    except UnicodeDecodeError as error:  # of what SQLite says: it quotes the damaged bytes
+    except UnicodeDecodeError as error:  # from SQLite's message, which quotes the damaged bytes
         raise damage_error(place, "it has text that cannot be decoded") from error
 
 

@@ -5,11 +5,12 @@
                 after a copy was made with SQLite's backup; newer ones are refused
     journal     the rollback journal: before 3.51.3 SQLite's write-ahead log could damage a file,
                 and on network drives it always can. A file made with a newer SQLite has the log.
-    sync        synchronous = EXTRA: FULL, and the folder is synced when a rollback journal goes,
-                without which a power cut could bring the journal, and the old state, back
+    sync        synchronous = EXTRA: FULL, and the folder is synced when a rollback journal is
+                deleted; otherwise a power cut could restore the journal and the old state
 
-    mode        as the umask says, group-writable under umask 007: SQLite alone would take away the
-                right of others to write. Its journal, log and index of the log have the file's mode
+    mode        as the umask says, group-writable under umask 007: SQLite's default would remove the
+                write permission of others. Its journal, log and index of the log have the file's
+                mode
 
 Nothing here opens the file except through SQLite: closing it elsewhere in the same process would
 drop SQLite's locks on it.
@@ -45,7 +46,7 @@ def check_path(path: Path, place: str) -> None:
     """Raise an error for a path that cannot be a store; warn of network drives."""
     try:
         found = path.stat() if os.path.lexists(path) else None
-    except OSError as error:  # a link that leads to itself or nowhere, a folder that is not for us
+    except OSError as error:  # a circular or broken link, a folder without permission
         raise WealError(f"{place} cannot be opened: {error.strerror}") from None
     if path.is_dir():
         raise WealError(f"{place} is a folder; name a file in it, such as {path.name}/weal.db")
@@ -79,7 +80,7 @@ def filesystem(path: Path, mounts: str = "/proc/mounts") -> str:
 def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | None:
     """Connect to the file, and upgrade it; an empty file becomes a store, or gives None."""
     if make:
-        with suppress(OSError):  # SQLite says what is wrong with the folder, or the disk
+        with suppress(OSError):  # SQLite reports what is wrong with the folder or the disk
             create_file(path)
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode={'rwc' if make else 'rw'}",
@@ -91,7 +92,7 @@ def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | N
     try:
         for setting in ("trusted_schema=OFF", "cell_size_check=ON", "fullfsync=ON"):
             connection.execute(f"PRAGMA {setting}")
-        connection.execute("BEGIN")  # else another process could make the tables between two looks
+        connection.execute("BEGIN")  # else another process could create the tables meanwhile
         found = version(connection, place)
         connection.execute("COMMIT")
         if not found and not make:
@@ -110,7 +111,7 @@ def connect(path: Path, place: str, make: bool = True) -> sqlite3.Connection | N
 
 
 def create_file(path: Path) -> None:
-    """Make an empty file with the mode that the umask gives, unless something is there."""
+    """Create an empty file with the mode that the umask gives, unless the path exists."""
     with suppress(FileExistsError):
         if hasattr(os, "mknod"):
             with suppress(PermissionError):  # macOS: for root alone
@@ -205,7 +206,7 @@ def copy_pages(path: Path, draft: Path) -> None:
         source.backup(target)
         trace("in the copy")
         if target.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            raise damage_error(str(path), "a copy of it is not in order")
+            raise damage_error(str(path), "a copy of it failed SQLite's check")
 
 
 def log_is_safe(path: Path) -> bool:

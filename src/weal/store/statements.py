@@ -9,18 +9,18 @@
 
 All functions take a `SqlConnection`: one open connection, in a transaction if they write. An event
 is read together with the hash of the event before it, and checked. One statement reads head and
-events, so that readers need no transaction.
+events, so readers need no transaction.
 
 `SQLITE` and `POSTGRES` are the numbered steps that make the tables: a new store takes all of them,
 an old one the steps that it lacks. A released step never changes. The store keeps the number of its
 last step (SQLite's user_version, PostgreSQL's table weal_schema); a store with a higher number than
-this version of weal knows is refused.
+this version of weal supports is refused.
 
     1   the tables
     2   an event whose body has the version 2 or higher: weal 0.2 would misread it
 
-Step 2 changes no table. It is taken by the transaction that writes the first such event, so that
-weal 0.2 refuses the store from then on, and opens stores without one.
+Step 2 changes no table. The transaction that writes the first such event takes it, so weal 0.2
+refuses the store from then on, and opens stores without such events.
 """
 
 import hashlib
@@ -153,7 +153,7 @@ def check_campaign(sql: SqlConnection, name: str, locking: str = "") -> None:
 def _check_head(sql: SqlConnection, name: str, row: Sequence[object]) -> tuple[int, str]:
     last, tip = row
     if not (isinstance(last, int) and isinstance(tip, str)):
-        raise damage_error(sql.place, f"the end of {name!r} is not a number and a hash")
+        raise damage_error(sql.place, f"the head of {name!r} is not a number and a hash")
     return last, tip
 
 
@@ -165,7 +165,7 @@ def read(sql: SqlConnection, name: str, since: int) -> list[Event]:
     last, tip = _check_head(sql, name, rows[0][-2:])
     found = [_check_event(sql, row[:-2]) for row in rows if row[1] is not None]
     _check_end(sql, name, last, tip, found)
-    expected = range(max(since, 0) + 1, last + 1)  # as long as a damaged number says
+    expected = range(max(since, 0) + 1, last + 1)  # a damaged number may be huge
     if len(found) != len(expected) or [event.seq for event in found] != list(expected):
         raise damage_error(
             sql.place, f"events of {name!r} between {since + 1} and {last} are missing"
@@ -196,7 +196,7 @@ def existing_ids(sql: SqlConnection, name: str, ids: Iterable[str]) -> set[str]:
     rows = sql.rows(text, (name, sql.as_list(list(slots))))
     if any(slot not in slots for (slot,) in rows):
         raise damage_error(
-            sql.place, f"the table of ids of {name!r} answers with others than were asked"
+            sql.place, f"the table of ids of {name!r} returns ids that were not requested"
         )
     found = {slots[slot] for (slot,) in rows}
     if not found:
@@ -278,8 +278,8 @@ def snapshot(
             return seq, tip, data
         if warn:
             warnings.warn(
-                f"the snapshot {kind!r} of {name!r} is damaged, as its checksum says: it is "
-                "computed again",
+                f"the snapshot {kind!r} of {name!r} is damaged (wrong checksum): it is computed "
+                "again",
                 stacklevel=2,
             )
     return None
@@ -453,5 +453,5 @@ def check_version(found: int, place: str) -> None:
     if found > newest:
         raise WealError(
             f"{place} was written by a newer weal (its tables have version {found}; weal "
-            f"{__version__} knows versions up to {newest}): upgrade weal"
+            f"{__version__} supports versions up to {newest}): upgrade weal"
         )

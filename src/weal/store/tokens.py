@@ -3,11 +3,11 @@
     weal_token   name, digest of the secret, a JSON body, and a checksum of these three
 
 A secret has 256 random bits and is shown once, when it is made. The store keeps its SHA-256 digest:
-a random secret of this length cannot be guessed from it, so that it needs no salt. Every request
+a random secret of this length cannot be guessed from it, so it needs no salt. Every request
 reads the token from the store. A token that is revoked, or expires by the store's clock, is refused
 from then on by every server of the store.
 
-The table is made with the first token. weal 0.2 opens such a store and does not look at it. A name
+The table is made with the first token. weal 0.2 opens such a store and ignores the table. A name
 is used again only after its token was revoked or has expired; the row is then replaced.
 """
 
@@ -137,7 +137,7 @@ def decide_limit(
 
 
 def _refuse_more(before: Token, after: Token) -> None:
-    """Raise ValueError if a token may more than before, on more campaigns, or for longer."""
+    """Raise ValueError if a token gets more permissions, more campaigns or a later end."""
     wider = after.may - before.may
     others = (after.campaigns or frozenset()) - (before.campaigns or after.campaigns or frozenset())
     longer = before.expires is not None and (
@@ -146,7 +146,7 @@ def _refuse_more(before: Token, after: Token) -> None:
     more = [*sorted(wider), *sorted(others), *(["a later end"] if longer else [])]
     if more:
         raise ValueError(
-            f"a limit gives a token nothing more, and {before.name!r} has not: {', '.join(more)}; "
+            f"a limit cannot extend a token, and {before.name!r} does not have: {', '.join(more)}; "
             "revoke it and make another one"
         )
 
@@ -196,7 +196,7 @@ def read_token(row: SqlRow, place: str) -> Token:
     name, digest, text, _ = row
     body = json.loads(text)
     campaigns = body["campaigns"]
-    known = body["v"] == BODY_VERSION  # a token of a newer weal gives nothing here
+    known = body["v"] == BODY_VERSION  # a token of a newer weal grants nothing here
     return Token(
         name,
         digest,

@@ -4,9 +4,9 @@
     sqlite:///file.db | file.db | file.sqlite | file.sqlite3
     postgresql://user:password@host:port/database?option=value
 
-Schemes are read in any case. What is shown of a name is put together from parts that were
-understood, so that a password is in none of it; of a name that was not understood nothing is shown
-but its scheme, since nobody can say where in it a password is. A bare path that could be a
+Schemes are read in any case. The text that is shown is built from parsed parts only, so it never
+contains a password. For a name that cannot be parsed, only the scheme is shown, since any other
+part may be a password. A bare path that could be a
 mistyped address (a colon before an @, `password=`) is not read as a file name.
 """
 
@@ -80,7 +80,7 @@ def read_name(given: str | os.PathLike[str] | None = None) -> StoreUrl:
     if scheme == "sqlite":
         return _file(text, text[len("sqlite:///") :] if text[6:10] == ":///" else "")
     if scheme or not text.lower().endswith(DATABASE_ENDINGS) or _LOGIN.search(text):
-        raise ValueError(f"{mask(text)!r} names no store; {_WRITE}")
+        raise ValueError(f"{mask(text)!r} is not the name of a store; {_WRITE}")
     return _file(text, text)
 
 
@@ -93,7 +93,7 @@ def mask(text: str) -> str:
     found = _SCHEME.match(text)
     scheme = found[1].lower() if found else ""
     if scheme in _SCHEMES:
-        with suppress(ValueError):  # its scheme is then all that can be said
+        with suppress(ValueError):  # then only its scheme is shown
             return read_name(text).shown
     if scheme in _MASK_PATTERNS:
         return f"{scheme}:..."
@@ -120,12 +120,13 @@ def _user(rest: str) -> str:
 def _file(text: str, path: str) -> StoreUrl:
     if path in ("", ":memory:") or "\0" in path:
         raise ValueError(
-            f"{_mask(text)!r} names no file; write sqlite:///file.db, "
+            f"{_mask(text)!r} is not the name of a file; write sqlite:///file.db, "
             "sqlite:////folder/file.db, or memory:"
         )
     if _LOGIN.search(path):
         raise ValueError(
-            f"the path in {_mask(text)!r} has a colon before an @, as a password has: {_WRITE}"
+            f"the path in {_mask(text)!r} has a colon before an @, as an address with a password "
+            f"has: {_WRITE}"
         )
     return StoreUrl("sqlite", text, str(Path(path).expanduser().absolute()))
 
@@ -140,7 +141,8 @@ def _server(text: str, scheme: str) -> StoreUrl:
     found = _SERVER.fullmatch(rest[3:]) if rest.startswith("://") else None
     if found is None:
         raise ValueError(
-            f"'{scheme}:...' names no store: write postgresql://user:password@host:port/database, "
+            f"'{scheme}:...' is not the name of a store: write "
+            "postgresql://user:password@host:port/database, "
             "with %40 for @, %3A for :, %2F for /, %3F for ? and %23 for # in user and password"
         )
     user = found["user"]

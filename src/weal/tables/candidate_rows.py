@@ -5,8 +5,8 @@
     total        an id such as Mean or Total in the last rows
     no inputs    an id-like cell and no input: a footnote, a signature, the title of a block
 
-A cell that says that a value is missing (NA, -) is an input; a blank one is not. Each row that is
-left out is named. This module needs the standard library only.
+A missing-value marker (NA, -) counts as an input; a blank cell does not. A note names each row that
+is left out. This module needs the standard library only.
 """
 
 import re
@@ -88,7 +88,7 @@ def find_left_out(
 
 
 def _again(ids: RawColumn, rows: set[int], empty: set[int]) -> set[int]:
-    """Rows without inputs whose id is that of a row with inputs: repeated measurements."""
+    """Rows without inputs that have the id of a row with inputs: repeated measurements."""
     if not rows:
         return set()
     known = {text_or_blank(cell).strip() for n, cell in enumerate(ids) if n not in empty}

@@ -1,8 +1,8 @@
-"""A table of candidates as people have it: read, planned, checked, with notes for its owner.
+"""A table of candidates: read, planned and checked, with notes for the user.
 
     rows       units, repeated headers, totals and footnotes are left out (`candidate_rows`)
-    repeats    an id that occurs again with the same inputs and another label is measured again; a
-               line that says the same twice counts once; other inputs under one id are refused
+    repeats    an id that occurs again with the same inputs and another label is measured again;
+               duplicate lines count once; an id with different inputs is refused
     columns    a plan (`plan`): results beside the target and ids are not inputs
     notes      on all of these, on twins among the columns, equal rows and similar levels
 
@@ -26,8 +26,8 @@ from weal.tables.table import Table, read_table, table_of
 from weal.tables.table_error import Remedy, TableError
 from weal.tables.table_options import TableOptions
 
-DEFAULT_ID_COLUMN = "id"  # name of the ids where the table has no column of them
-MIN_NAME_SIMILARITY = 0.8  # likeness of two names, as difflib has it, one of which may be meant
+DEFAULT_ID_COLUMN = "id"  # name of the ids if the table has no id column
+MIN_NAME_SIMILARITY = 0.8  # difflib's ratio above which a name may be a typo of the other
 _SHOWN_REPEATS = 10
 
 
@@ -66,7 +66,7 @@ class PlannedTable:
 
 
 def read_candidates(source: object, options: TableOptions, first: int = 0) -> PlannedTable:
-    """The candidates of a table; ValueError ends in the way out.
+    """The candidates of a table; the text of a ValueError names the remedy.
 
     Without an id column in the options, rows are numbered from `first` + 1 on.
     """
@@ -130,7 +130,7 @@ def read_rows(source: object, options: TableOptions, first: int = 0) -> tuple[Ta
 
 
 def options_of_plan(plan: TablePlan, options: TableOptions | None = None) -> TableOptions:
-    """The options with which later tables are read as the plan says."""
+    """The options with which later tables are read according to the plan."""
     kinds = {"number": None, "flag": None, "dropped": None}
     types = {
         one.name: kind for one in plan.columns
@@ -167,7 +167,7 @@ def once_each(
 ) -> tuple[Table, tuple[RepeatedLabel, ...]]:
     """The first row of each id, and the further labels of ids that occur again.
 
-    TableError where an id occurs again with other inputs. A blank input is no other input.
+    TableError if an id occurs again with other inputs. A blank input does not count as different.
     """
     kept = first_rows(table, plan.id_column)
     if len(kept) == len(table):
@@ -243,8 +243,8 @@ def _repeat_notes(repeats: Sequence[RepeatedLabel], twice: Sequence[str]) -> lis
         notes.append(f"{rows}, with the same id and inputs and another label: {shown}{more}")
     if twice:
         names = ", ".join(dict.fromkeys(twice[:_SHOWN_REPEATS]))
-        rows = "1 row says" if len(twice) == 1 else f"{len(twice)} rows say"
-        notes.append(f"{rows} nothing that another row of the same id does not: {names}")
+        rows = "1 row adds" if len(twice) == 1 else f"{len(twice)} rows add"
+        notes.append(f"{rows} nothing to another row of the same id: {names}")
     return notes
 
 
@@ -263,7 +263,7 @@ def refuse_hidden_target(table: Table, plan: TablePlan, options: TableOptions) -
     for name, empty in likely_targets(plan, table, declared):
         raise TableError(
             f"the column {name!r} is empty in {empty:.0%} of the rows: is it the target?",
-            Remedy("target", name, "says so"),
+            Remedy("target", name, "makes it the target"),
             Remedy("also-input", name, "makes it an input"),
         )
     names = [one.name for one in plan.columns if one.kind != "dropped" and one.name not in declared]
@@ -272,14 +272,14 @@ def refuse_hidden_target(table: Table, plan: TablePlan, options: TableOptions) -
         raise TableError(
             f"the columns {shown} are filled in the same rows and empty in the others: is one of "
             "them the target?",
-            *(Remedy("target", name, "says so") for name in same),
+            *(Remedy("target", name, "makes it the target") for name in same),
             otherwise=f"if all are inputs, name one of them as a further input: "
             f"{Remedy('also-input', same[0], '').for_shell()}",
         )
 
 
 def similar_name(name: str, names: Sequence[str]) -> str | None:
-    """The column whose name is nearly this one."""
+    """The column with a similar name."""
     from difflib import get_close_matches  # takes time to import
 
     plain = {"".join(filter(str.isalnum, one.casefold())): one for one in names}
@@ -293,6 +293,6 @@ def refuse_similar_name(target: str, names: Sequence[str]) -> None:
     if near := similar_name(target, names):
         raise TableError(
             f"the table has no column {target!r}, but one named {near!r}: did you mean that one?",
-            Remedy("target", near, "says so"),
+            Remedy("target", near, "makes it the target"),
             otherwise="for a column that is not in the table, choose a name that is less similar",
         )

@@ -9,7 +9,7 @@ Columns (`read_numbers`; `number_columns` reads units, separators and cells in d
     12,5        a number where the comma does not separate cells and the whole column is written
                 with decimal commas
 
-Typed numbers (`read_typed_number`): the shell, the page, Python and results files read them alike
+Typed numbers (`read_typed_number`): the shell, the page, Python and results files use it
     read        312.5, " 3.1e2 ", .5, -4, the typographic minus; on the page and in files 12,5 and
                 0,125 too, which can only be decimal commas
     refused     1,250 (1.25 or 1250?), blank, n/a, nan, inf, 1e400, thousands separators, units,
@@ -21,7 +21,7 @@ Dates (`find_date_form`, `read_date`), with or without a time 12:30, 12:30:15.5,
     month-first    3/1/2024 and 3-1-2024 where some day is beyond 12
     named          1 Mar 2024, 1-Mar-2024, 1. March 2024
 
-A column that reads both day first and month first is ambiguous until the user says which.
+A column that can be read day first and month first is ambiguous until the user declares the form.
 """
 
 import math
@@ -54,7 +54,7 @@ MISSING_MARKERS = frozenset(
 # the same, in a column whose other cells are numbers; as words they may be levels
 NUMBER_GAP_MARKERS = frozenset({"n.a.", "n. a.", "k.a.", "k. a.", "n.v.", "#nv", "#n/d", "missing"})
 MINUS = "\N{MINUS SIGN}"
-MAX_EXACT_INTEGER = 2.0**53  # a float holds every whole number up to here
+MAX_EXACT_INTEGER = 2.0**53  # a float represents every integer up to here
 _MIN_INTEGER_DIGITS, _MAX_INTEGER_DIGITS = 16, 300  # of whole numbers that a float holds, rounded
 _MAX_INTEGER = 10**_MAX_INTEGER_DIGITS
 _COMMA_NUMBER = re.compile(r"\s*[+-]?[0-9]+(,[0-9]+)?([eE][+-]?[0-9]+)?\s*")
@@ -85,7 +85,7 @@ def cell_text(cell: object) -> str:
 
 
 def inexact_integers(cells: Iterable[object]) -> list[int]:
-    """Whole numbers in the cells, also as text, that a float cannot hold exactly.
+    """Whole numbers in the cells, also as text, that a float cannot represent exactly.
 
     >>> inexact_integers(["9007199254740993", 2**53, 2.0**60, "1e17", None])
     [9007199254740993]
@@ -181,8 +181,8 @@ _TYPED_UNIT = re.compile(_WRITTEN + r"(?:\s+\S*[^\W\d_].*|\s*[^\W\d_].*|\s*[%Â°â
 def read_typed_number(text: object, field: str, decimal_comma: bool = True) -> float:
     """The finite number that a person typed into the field; ValueError has advice.
 
-    The page and files read a decimal comma where it can be nothing else. Commands and Python do
-    not: there a comma also separates values, so the refusal says what to write.
+    The page and files accept an unambiguous decimal comma. Commands and Python do not, since a
+    comma also separates values there; the error says what to write.
 
     >>> read_typed_number(" 3.1e2 ", "hardness"), read_typed_number("12,5", "hardness")
     (310.0, 12.5)

@@ -174,7 +174,7 @@ def _detect_text(values: set[str], known: list[str], n: int) -> ColumnKind:
 
 
 def _nearly_numbers(known: list[str]) -> str:
-    """A hint on a column in which most cells are numbers."""
+    """A hint for a column in which most cells are numbers."""
     others = [cell for cell in known if read_number(cell) is None]
     if not others or len(others) > len(known) / 2:
         return f", such as {short(known[0])}"
@@ -258,8 +258,8 @@ def check_columns(table: Table, names: Sequence[str]) -> None:
         lost = some_of([repr(name) for name in absent])
         there = ", ".join(list(table.columns)[:20]) + (", ..." if len(table.columns) > 20 else "")
         raise ValueError(
-            f"the table has no column {lost}; it has {there}: write a name as it is there; of a "
-            "file, another sheet (--sheet) or line (--header) may have the column names"
+            f"the table has no column {lost}; it has {there}: correct the name; in a file, "
+            "another sheet (--sheet) or line (--header) may have the column names"
         )
 
 

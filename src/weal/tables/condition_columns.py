@@ -1,12 +1,12 @@
-"""Columns of a table as conditions see them: numbers, or words.
+"""Columns of a table for conditions: numbers, or words.
 
     Numbers   (N,)  NaN if a cell is missing
     Words     (N,)  the number of a cell's word among all words of the column, -1 where missing
 
 `rows_where` gives the rows of a table that satisfy a condition (`weal.conditions`); `levels_of` the
 levels of a column, or the combinations of several columns. Two numbers are one level where they are
-equal up to ROUNDING. A word that no row has, and a comparison of words, are refused with the way
-out: a typo would otherwise select no row, or all of them.
+equal up to ROUNDING. A word that no row has and a comparison of words raise an error with the
+correction: a typo would otherwise select no row, or all rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,11 +47,11 @@ class Levels:
     columns: tuple[str, ...]
     names: tuple[str, ...]  # a text for each level, numbers ascending, words by alphabet
     codes: Codes  # (N,)  -1: a cell is missing
-    is_ordered: bool  # whether levels are numbers of one column, so that neighbours are alike
+    is_ordered: bool  # whether levels are numbers of one column, so neighbours are similar
 
 
 def column_of(parts: Iterable[Table], name: str, plan: PlanColumn | None = None) -> Column:
-    """A column of tables that follow each other; a table without it has no value there.
+    """One column of several tables, concatenated; missing values for a table without it.
 
     >>> from weal.tables.table import table_of
     >>> column_of([table_of({"T": [80, 90, None]})], "T").tolist()
@@ -106,7 +106,7 @@ Lookup = Callable[[str], Column]
 
 
 def rows_where(condition: Condition, column: Lookup, what: str = "where") -> Mask:  # (N,)
-    """Which rows satisfy the condition; ValueError, with the way out, where it cannot be meant.
+    """Which rows satisfy the condition; ValueError, with the correction, if it makes no sense.
 
     `column` gives a column by name. Errors call the condition `what`.
     """
@@ -152,7 +152,7 @@ def _find_word(part: Membership, word: str, words: Sequence[str], what: str) -> 
         return words.index(word)
     raise ValueError(
         f"no row has the {part.name} {_shown(word)} that {what} {_shown(part.text)} names; "
-        f"write one that is there: {did_you_mean(word, words)}"
+        f"write an existing one: {did_you_mean(word, words)}"
     )
 
 
@@ -170,8 +170,8 @@ def _number(part: Membership, word: str, column: NDArray[np.float64], what: str)
         near = known[np.argsort(np.abs(known - found), kind="stable")[:3]]
         there = ", ".join(exact(float(one)) for one in np.sort(near))
         raise ValueError(
-            f"no row has the {part.name} {word} that {what} {_shown(part.text)} names; write one "
-            f"that is there, the nearest are {there}"
+            f"no row has the {part.name} {word} that {what} {_shown(part.text)} names; write an "
+            f"existing one; the nearest are {there}"
         )
     return found
 
@@ -186,7 +186,7 @@ def _shown(text: str) -> str:
 
 
 def did_you_mean(name: str, known: Sequence[str]) -> str:
-    """The near ones among the known names, or some of these; the end of a message."""
+    """The similar names among the known ones, or some of these; the end of a message."""
     from difflib import get_close_matches  # takes time to import
 
     like = {one.casefold(): one for one in known}

@@ -2,8 +2,8 @@
 
     encoding        UTF-8 with or without a byte order mark, UTF-16 with one; otherwise Latin-1,
                     with a note (`text_records`, which also enforces `weal.limits`)
-    separator       tab for .tsv; otherwise the one of , ; tab and | that splits the header and
-                    gives the first records equally many cells
+    separator tab for .tsv; otherwise the one of , ; tab and | that splits the header and gives the
+                    first records the same number of cells
     decimal comma   possible where the comma is not the separator
     header          the first record, or the record below title lines (`find_header`)
     records         RFC 4180: quoted cells may hold separators, doubled quotes and line breaks;
@@ -207,7 +207,7 @@ def _guess_header(rows: Sequence[Sequence[Cell]], ragged: bool) -> int:
 
 
 def _is_group_header(rows: Sequence[Sequence[Cell]], n: int) -> bool:
-    """Whether a row of merged titles is above the row of the column names."""
+    """Whether a row of merged titles is above the row of column names."""
     if n + 1 == len(rows):
         return False
     titles, below = (list(filter(is_filled, row)) for row in rows[n : n + 2])

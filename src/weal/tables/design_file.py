@@ -122,7 +122,7 @@ def split_constraint(given: ConstraintArgument) -> tuple[list[str], RowConstrain
 def space_from_python(
     inputs: object, mixtures: Iterable[object] = (), constraints: Iterable[str] = ()
 ) -> DesignSpace:
-    """The box of Python arguments; ValueError with the way out."""
+    """The box of Python arguments; ValueError with the correction."""
     some = isinstance(inputs, Mapping) and (inputs or mixtures)
     if not isinstance(inputs, Mapping) or not some:
         raise ValueError(f'a box is inputs by name, such as {{"temp": (20, 200)}}; got {inputs!r}')
@@ -131,7 +131,7 @@ def space_from_python(
 
 
 def read_box(path: str | os.PathLike[str]) -> DesignSpace:
-    """The box of a TOML file; ValueError names the file and the way out."""
+    """The box of a TOML file; ValueError names the file and the correction."""
     file = Path(path).expanduser()
     try:
         if file.stat().st_size > MAX_FILE_BYTES:
@@ -157,7 +157,7 @@ def read_box(path: str | os.PathLike[str]) -> DesignSpace:
 
 
 def space_from_json(given: object) -> DesignSpace:
-    """The box of a table of TOML or JSON; ValueError with the way out."""
+    """The box of a table of TOML or JSON; ValueError with the correction."""
     if not isinstance(given, Mapping):
         raise ValueError(
             f"a box is a table with inputs, and this is "
@@ -215,7 +215,7 @@ def _space(
 
 
 def _check_kinds(condition: Condition, inputs: Mapping[str, DesignInput]) -> None:
-    """Refuse a word compared as a number, and a word that the input cannot be."""
+    """Raise ValueError for a word that is compared as a number or is not a value of its input."""
     for part in condition.parts:
         if isinstance(part, Comparison):
             for name in part.names:
@@ -265,7 +265,7 @@ def design_table(space: DesignSpace, rows: Sequence[Sequence[Value]]) -> Table:
 
 
 def input_types(space: DesignSpace) -> dict[str, str]:
-    """The type of each column, so that none is guessed."""
+    """The type of each column, so no type is guessed."""
     return {one.name: _input_type(one) for one in space.inputs}
 
 

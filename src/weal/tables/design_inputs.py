@@ -7,7 +7,7 @@
     range(1, 9)          { low = 1, high = 8, integer = true }  whole numbers
     ["A", "B"]           { values = ["A", "B"] }, ["A", "B"]    one of these, equally often
 
-`DesignInput.to_json` writes the form of TOML, so that a file and a campaign are read alike.
+`DesignInput.to_json` writes the form of TOML, so a file and a campaign are read by the same code.
 """
 
 import math
@@ -62,9 +62,8 @@ class DesignInput:
         self, cells: Sequence[Value], width: float, rng: np.random.Generator,
         there: Sequence[Value] = (),
     ) -> list[Value]:  # fmt: skip
-        """The cells moved by up to this share of the ranks of the values that are `there`.
-
-        Moves are shorter where there are many values. Words stay as they are.
+        """The cells moved by up to this share of the ranks of the existing values (`there`). Moves
+        are shorter where values are dense. Words stay unchanged.
         """
         jump = rng.uniform(-width, width, len(cells))
         if not self.is_number:
@@ -73,7 +72,7 @@ class DesignInput:
             levels = np.sort(np.array(self.values, dtype=np.float64))
             order = np.argsort(np.array(self.values, dtype=np.float64), kind="stable")
             here = np.searchsorted(levels, np.array(cells, dtype=np.float64))
-            reach = max(width * len(levels), 1.0)  # the next value is in reach
+            reach = max(width * len(levels), 1.0)  # at least the next value is reachable
             to = np.clip(np.rint(here + jump / width * reach), 0, len(levels) - 1)
             return [self.values[order[k]] for k in to.astype(np.intp).tolist()]
         known = np.array([self.low, self.high, *there], dtype=np.float64)
@@ -82,7 +81,7 @@ class DesignInput:
         scaled, x = (np.log(v) if self.log else v for v in (known, np.clip(
             np.array(cells, dtype=np.float64), self.low, self.high)))  # fmt: skip
         ranks = np.linspace(0.0, 1.0, len(known))
-        u = np.abs(np.interp(x, scaled, ranks) + jump)  # turned back at the bounds
+        u = np.abs(np.interp(x, scaled, ranks) + jump)  # reflected at the bounds
         x = np.interp(np.where(u > 1.0, np.maximum(2.0 - u, 0.0), u), ranks, scaled)
         return list(np.clip(np.exp(x) if self.log else x, self.low, self.high).tolist())
 
@@ -110,14 +109,14 @@ def check_name(name: object) -> str:
         raise ValueError(f"the input {name!r} needs a name that is text")
     if name != name.strip() or not name.isprintable():
         raise ValueError(
-            f"the input {name!r} has blanks at an end, or signs that are not printed, in its name; "
-            "leave them out"
+            f"the input {name!r} has surrounding blanks or unprintable characters in its name; "
+            "remove them"
         )
     return name
 
 
 def input_from_python(name: object, given: object) -> DesignInput:
-    """The input of a tuple, range, list or array; ValueError with the way out."""
+    """The input of a tuple, range, list or array; ValueError with the correction."""
     name = check_name(name)
     if isinstance(given, range):
         step = given.step if given.step > 0 and len(given) > 1 else None
@@ -191,7 +190,7 @@ def _interval(name: str, given: Mapping[str, object]) -> DesignInput:
 
 
 def check_keys(given: Mapping[str, object], keys: Collection[str], what: str) -> None:
-    """Raise ValueError for a key that is not one of these, with the near one."""
+    """Raise ValueError for a key that is not one of these, with the most similar one."""
     for key in given:
         if key not in keys:
             near = get_close_matches(str(key), list(keys), 1)

@@ -5,7 +5,7 @@
     "temp + 2*time <= 300"                          constraints (`weal.conditions`)
 
 Numbers are a scrambled Sobol sequence [1], which is more even than random points; each category and
-each part of a mixture has an axis of its own. Rows that break a constraint are replaced by later
+each part of a mixture has its own axis. Rows that break a constraint are replaced by later
 points of the sequence. If no input is continuous and there are few different rows, n of them are
 drawn at random. `neighbours` moves rows a little, under the same constraints.
 
@@ -82,7 +82,7 @@ class DesignSpace:
         return moving + sum(len(one.parts) - 1 for one in self.mixtures)
 
     def rows(self, n: int, seed: int, constraint: RowConstraint | None = None) -> list[DesignRow]:
-        """n rows that satisfy all constraints; ValueError if next to none does."""
+        """n rows that satisfy all constraints; ValueError if almost none does."""
         check_count(n, seed)
         refuse_too_few(self, n)
         found, tried = list[DesignRow](), 0
@@ -125,8 +125,8 @@ class DesignSpace:
     ) -> list[Row]:  # fmt: skip
         """n new rows near these, each input moved by up to `width` of its range.
 
-        Cells of other columns are those of the parent. `rows` are there already: none of them is
-        new, and moves are shorter where they are dense.
+        Cells of other columns are those of the parent. `rows` are the existing rows: none of them
+        is returned, and moves are shorter where they are dense.
         """
         if not self.n_moving:
             raise ValueError("no numeric input can move: there is nothing to refine")
@@ -147,7 +147,7 @@ class DesignSpace:
         raise ValueError(
             f"{len(found)} of {tried} rows near the best candidates satisfy the constraints and "
             "are "
-            f"new, and {n} are needed; ask for fewer, or begin again with a wider box"
+            f"new, and {n} are needed; ask for fewer, or start again with a wider box"
         )
 
     def contains(self, block: Sequence[Sequence[object]]) -> NDArray[np.bool_]:
@@ -180,7 +180,7 @@ class DesignSpace:
         return math.prod(len(one.values) or math.inf for one in self.inputs)
 
     def _blocks(self, n: int, whole: bool, seed: int) -> Iterator[Block]:
-        """Blocks of rows: all rows where they are few, else of a Sobol sequence, without end.
+        """Blocks of rows: all rows if they are few, else points of a Sobol sequence, without end.
 
         Listed values come equally often in each block; `whole` keeps the first block whole.
         """
@@ -312,7 +312,7 @@ def refuse_too_few(space: DesignSpace, n: int) -> None:
     different = space._row_count()
     if different < n:
         raise ValueError(
-            f"there are {different:.0f} different rows, and n is {n}; say n={different:.0f}"
+            f"there are {different:.0f} different rows, and n is {n}; use n={different:.0f}"
         )
 
 

@@ -1,9 +1,9 @@
 """The Excel reader: one sheet of a workbook, as a grid of cells or as columns.
 
-`plain_sheet` reads sheets of numbers, text and booleans, `openpyxl_sheet` all others. Of
-several sheets, the named one is read; else the first that has the columns which the user named;
-else the first that looks like a table. Merged cells count for all of their range (`merged_cells`).
-As columns, the sheet has its header found below title lines (`csv_reader.find_header`); blank rows
+`plain_sheet` reads sheets of numbers, text and booleans, `openpyxl_sheet` all others. Of several
+sheets, the named one is read; else the first with the columns that the user named; else the first
+that looks like a table. The value of a merged cell counts for its whole range (`merged_cells`).
+For columns, the header is found below title lines (`csv_reader.find_header`); blank rows
 and blank columns without a name are skipped.
 """
 
@@ -34,7 +34,7 @@ from weal.tables.units import canonical_unit, is_known_unit
 
 MAX_SHEETS_SEARCHED = 30
 _MIN_COLUMNS = 2
-IsTable = Callable[[Rows], bool]  # whether these rows are of the sheet that is looked for
+IsTable = Callable[[Rows], bool]  # whether these rows belong to the wanted sheet
 
 
 def read_sheet_grid(

@@ -1,8 +1,8 @@
 """Mixtures in a table: columns of numbers that have the same sum in every row.
 
 A formulation is often written as shares that sum to 1 or to 100. One of its columns then follows
-from the others. The model needs nothing to be left out: such inputs are used as they are. A note
-says what was found, since a sum that nobody intended is a mistake in the table.
+from the others. No column needs to be left out: such inputs are used unchanged. A note reports the
+sum, since an unintended fixed sum is a mistake in the table.
 
 Columns S have a fixed sum where the standardised inputs Z (N, d) have a direction without variance,
 
@@ -11,7 +11,7 @@ Columns S have a fixed sum where the standardised inputs Z (N, d) have a directi
 so candidates are read from the eigenvectors of Z'Z with small eigenvalues, in reduced row echelon
 form where there are several, and then checked by their sums. Cells may be rounded (33.3 + 33.3 +
 33.3): a sum may differ by half a unit in the last decimal of each of its parts, and by
-MAX_RELATIVE_SD of what the parts vary.
+MAX_RELATIVE_SD of the variation of the parts.
 """
 
 import itertools
@@ -46,8 +46,8 @@ class FixedSum:
     def words(self) -> str:
         """The fixed sum in a sentence."""
         return (
-            f"{_listed(self.parts)} sum to {exact(self.total)} in every row: a mixture. "
-            "The model uses them as they are."
+            f"{_listed(self.parts)} sum to {exact(self.total)} in every row: a mixture. The model "
+            "uses them unchanged."
         )
 
 

@@ -34,14 +34,14 @@ def frame_kind(source: object) -> FrameKind | None:
 
 
 def check_kind(kind: str | None) -> FrameKind | None:
-    """Refuse a kind of frame that there is not."""
+    """Raise ValueError for an unknown kind of frame."""
     if kind is not None and kind not in FRAME_KINDS:
         raise ValueError(f"kind is {kind!r}; write one of {', '.join(FRAME_KINDS)}")
     return kind
 
 
 def installed_kind(kind: FrameKind | None = None) -> FrameKind:
-    """The kind given, or the first that is installed; ValueError where there is none."""
+    """The kind given, or the first that is installed; ValueError if there is none."""
     wanted = FRAME_KINDS if kind is None else (kind,)
     found = next((one for one in wanted if _is_installed(one)), None)
     if found is None:

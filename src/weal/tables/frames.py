@@ -8,7 +8,7 @@
     with_ids        the index of a pandas frame as an id column, unless it only counts the rows, has
                     several levels, or has no name beside a column `id`
 
-narwhals is imported for frames only, so arrays do not wait for it.
+narwhals is imported for frames only, since the import takes time.
 """
 
 from collections.abc import Hashable, Sequence
@@ -246,7 +246,7 @@ def _read_frame(frame: "Frame", id_column: str | None) -> NumericRows:
     return NumericRows(frame, tuple(inputs.columns), matrix(inputs.to_numpy()), ids)
 
 
-DEFAULT_ID_COLUMN = "id"  # name of the ids where the index has none
+DEFAULT_ID_COLUMN = "id"  # name of the ids if the index has none
 
 
 def with_ids(

@@ -1,4 +1,4 @@
-"""Which columns of a table can be inputs, and what the inputs say about the rows.
+"""Which columns of a table can be inputs, and which inputs or rows are duplicates.
 
 result        filled only where the target is filled: it is measured with the target
 same gaps     without a target, columns with the same gaps: one may be the target
@@ -66,7 +66,7 @@ def _measured(table: Table, target: str) -> Mask:  # (N,)
 def find_near_results(
     table: Table, target: str | None, names: Sequence[str]
 ) -> Iterator[tuple[str, int, int]]:
-    """Columns filled where the target is and hardly elsewhere; the filled cells there and here."""
+    """Columns filled mostly where the target is; the filled cells with and without a label."""
     if target is None or target not in table.columns:
         return
     labelled = _measured(table, target)
@@ -108,7 +108,7 @@ def _is_numeric(table: Table, name: str) -> bool:
 def twin_notes(
     columns: Sequence[PlanColumn], table: Table, X: Matrix, mixtures: Sequence[tuple[str, ...]] = ()
 ) -> Iterator[str]:
-    """A note for each pair of inputs that say the same thing, but for pairs of a mixture."""
+    """A note for each pair of redundant inputs, except pairs of a mixture."""
     used = [one for one in columns if one.kind in ("number", "category")][:MAX_TWIN_COLUMNS]
     if len(table) < _MIN_ROWS:
         return
@@ -147,7 +147,7 @@ def _are_linear(x: Matrix, y: Matrix) -> bool:
 
 
 def _determines(p: Sequence[str], q: Sequence[str]) -> bool:
-    """Whether the level of p gives that of q, in nearly all rows and not by each being unique."""
+    """Whether p determines q in nearly all rows, and not because each level is unique."""
     groups: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for one, other in zip(p, q, strict=True):
         groups[one][other] += 1

@@ -235,7 +235,7 @@ def _warn_of_dropped(plan: TablePlan, id_column: str | None) -> None:
     for column, words in zip(plan.columns, plan.lines(), strict=True):
         if column.kind == "dropped" and column.why in REPORTED_DROP_REASONS:
             ids = column.why == "id-like" and id_column is None
-            hint = f"if it holds the ids, say id_column={column.name!r}; otherwise " if ids else ""
+            hint = f"if it holds the ids, give id_column={column.name!r}; otherwise " if ids else ""
             message = f"{words}; {hint}declare its type: types={{{column.name!r}: ...}}"
             warnings.warn(message, UserWarning, stacklevel=5)
 
@@ -244,6 +244,6 @@ def _refuse_hidden_target(table: Table, plan: TablePlan, types: Mapping[str, str
     """Refuse an input column that looks like the labels."""
     for name, empty in likely_targets(plan, table, types):
         raise ValueError(
-            f"the column {name!r} is empty in {empty:.0%} of the rows: is it the target? Then say "
-            f"target={name!r}; if it is an input, say types={{{name!r}: 'number'}}"
+            f"the column {name!r} is empty in {empty:.0%} of the rows: is it the target? Then give "
+            f"target={name!r}; if it is an input, give types={{{name!r}: 'number'}}"
         )

@@ -4,7 +4,7 @@
     yield [%]   59.4 %        0 to 100 by default, if all labels so far are inside
     change [%]  strain [%]    no bounds: such percentages are often negative or above 100
 
-A label beyond its bounds is doubted and not refused, and predicted intervals stay inside. Bounds of
+A label beyond its bounds is accepted with a warning, and predicted intervals stay inside. Bounds of
 a single label (<0.1, >95) are read by `result_lines`.
 """
 
@@ -27,7 +27,7 @@ _OPEN_SCALES = re.compile(
 
 
 def find_bounds(table: Table, column: str | None, options: TableOptions) -> tuple[Range, list[str]]:
-    """The bounds of the labels in a column, and notes for the owner of the table.
+    """The bounds of the labels in a column, and notes for the user.
 
     >>> from weal.tables.table import table_of
     >>> find_bounds(table_of({"yield [%]": [12.5, None]}), "yield [%]", TableOptions())

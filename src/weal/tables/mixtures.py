@@ -2,11 +2,11 @@
 
     parts x_1 .. x_p    low_i <= x_i <= high_i,  sum x_i = total
 
-Where the bounds leave the whole simplex, a row is uniform on it: x = low + r E / sum E with
+If the bounds allow the whole simplex, a row is uniform on it: x = low + r E / sum E with
 E_i = -log(u_i) exponential and r = total - sum low, which is Dirichlet(1, ..., 1) [1]. Tighter
-bounds take hit-and-run [2] along pairs (x_i + t, x_j - t), whose stationary distribution is uniform
+bounds use hit-and-run [2] along pairs (x_i + t, x_j - t), whose stationary distribution is uniform
 within them. With at most k parts, the parts above 0 are drawn first: how many, from 2 to k, then
-which; a part with a lower bound above 0 is always there. Steps round to the nearest grid point of
+which; a part with a lower bound above 0 is always present. Steps round to the nearest grid point of
 the same sum.
 
 [1] Devroye: Non-Uniform Random Variate Generation, 1986, chapter 11.
@@ -25,8 +25,8 @@ from weal.tables.design_inputs import STEP_ROUNDING, DesignInput, check_keys, is
 from weal.text import exact, some
 
 Matrix = NDArray[np.float64]
-SUM_ROUNDING = 1e-9  # share of the total by which a sum may miss it
-MOVES_PER_PART = 40  # hit-and-run moves before a row is taken, times the number of parts
+SUM_ROUNDING = 1e-9  # share of the total by which a sum may differ from it
+MOVES_PER_PART = 40  # hit-and-run moves before a row is used, times the number of parts
 MAX_SUPPORT_ROUNDS = 1000  # draws of the parts above 0
 MIXTURE_KEYS = ("parts", "sum", "at_most")
 
@@ -97,7 +97,7 @@ class Mixture:
             if not len(at):
                 return found
         raise ValueError(
-            f"next to no {self.at_most} parts of {some(self.parts)} reach the sum "
+            f"almost no {self.at_most} parts of {some(self.parts)} reach the sum "
             f"{exact(self.total)}; raise at_most or their upper bounds"
         )
 
@@ -137,7 +137,7 @@ class Mixture:
 def mixture_from_table(
     given: object, inputs: Mapping[str, DesignInput]
 ) -> tuple[Mixture, dict[str, DesignInput]]:
-    """The mixture of a table, and its parts as inputs; ValueError with the way out."""
+    """The mixture of a table, and its parts as inputs; ValueError with the correction."""
     if not isinstance(given, Mapping):
         raise ValueError(
             f'a mixture is {given!r}; write parts = ["water", "oil"] and sum = 1 below [mixture]'

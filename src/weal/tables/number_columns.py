@@ -9,7 +9,7 @@
     12.3*   (7)   ~12      odd: `forced`, the number in them counts; else they are missing
     <0.1    >95   3 - 4    odd, and always missing
 
-A column in which most cells are numbers and at most `MAX_ODD_SHARE` are odd is one of numbers. Each
+A column in which most cells are numbers and at most `MAX_ODD_SHARE` are odd is numeric. Each
 spelling is parsed once. This module needs the standard library only.
 """
 
@@ -26,7 +26,7 @@ from weal.tables.units import are_convertible, canonical_unit, convert, is_known
 
 MAX_ODD_SHARE = 0.3  # of the cells of a numeric column that are not quite numbers
 MIN_NUMBERS = 3  # cells of such a column that are numbers
-MIN_ASKED_SHARE = 2 / 3  # of numbers in a column that is not dropped without a question
+MIN_ASKED_SHARE = 2 / 3  # of numbers in a column that is not dropped silently
 MAX_CELLS_NAMED = 20
 _GAP = r"[ '\u2019\u00a0\u202f]"  # between thousands, beside the comma and the point
 _MANTISSA = (
@@ -56,12 +56,12 @@ _BOTH = re.compile(r"[+-]?[0-9]{1,3}(?:([.,])[0-9]{3})+(?!\1)[.,][0-9]*")  # 1,2
 
 @dataclass(frozen=True, slots=True)
 class NumberForm:
-    """How the numbers of a column are written, as far as it is known."""
+    """The known part of how the numbers of a column are written."""
 
     unit: str = ""  # declared, or that of the header
     is_declared: bool = False  # whether the user declared the unit
     decimal: str = ""  # "," or "."; empty: detected
-    forced: bool = False  # the user said that these are numbers
+    forced: bool = False  # the user declared that these are numbers
 
 
 class OddCell(NamedTuple):
@@ -138,7 +138,7 @@ def read_label_cells(name: str, cells: Sequence[str], form: NumberForm) -> dict[
     try:
         read = _numbers(name, list(parsed), parsed, set(parsed), form)
     except TableError as error:
-        if any(one.option == "unit" for one in error.remedies):  # what a plain number means is open
+        if any(one.option == "unit" for one in error.remedies):  # numbers without unit are unclear
             raise ValueError(
                 f"{error.problem}; write all with their unit, or all without"
             ) from None
@@ -233,7 +233,7 @@ def _decimal_mark(name: str, read: Sequence[_Parsed], form: NumberForm) -> tuple
 
 
 def _is_clear(one: str, marks: set[str], proofs: set[str]) -> bool:
-    """Whether the other cells say what the sign in 1,234 is."""
+    """Whether the other cells show what the comma in 1,234 means."""
     own, other = (",", ".") if "," in one else (".", ",")
     if proofs == {other} and marks == {other}:  # a thousands separator
         return True
@@ -241,7 +241,7 @@ def _is_clear(one: str, marks: set[str], proofs: set[str]) -> bool:
 
 
 def _proven_mark(one: str) -> str:
-    """The decimal mark in a number that has a thousands separator beyond doubt."""
+    """The decimal mark in a number with an unambiguous thousands separator."""
     found = _MANY.fullmatch(one) or _BOTH.fullmatch(one)
     return {",": ".", ".": ","}[found[1]] if found else ""
 
@@ -258,7 +258,7 @@ def _two_readings(name: str, cell: str) -> TableError:
 
 
 def _value(number: str, decimal: str) -> float:
-    """The number; the decimal mark of the column decides where the number itself does not."""
+    """The number; if it is ambiguous, the decimal mark of the column decides."""
     plain = _GROUPS.sub("", number)
     mantissa = plain.partition("e")[0].partition("E")[0]
     own = "," if "," in mantissa else "."

@@ -1,6 +1,6 @@
 """Sheets of any workbook, read with openpyxl after one pass that enforces `weal.limits`.
 
-Formulas count with the value that was last computed; a formula without one is refused. openpyxl
+A formula gives the value that was last computed; a formula without one is refused. openpyxl
 reads rows one by one, so merged ranges are read from the XML of the sheet.
 """
 

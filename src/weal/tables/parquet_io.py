@@ -96,6 +96,6 @@ def _arrow(pa: ModuleType, name: str, column: Cells) -> "pyarrow.Array":
         return pa.array(column, type=pa.string() if texts else None)
     except UnicodeEncodeError:
         raise ValueError(
-            f"the column {name!r} has half a character (a lone surrogate): it was read with a "
+            f"the column {name!r} has a lone surrogate (half a character): it was read with a "
             "wrong encoding; save the file as UTF-8"
         ) from None

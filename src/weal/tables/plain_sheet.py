@@ -1,6 +1,6 @@
 """Sheets of numbers, text and booleans, read with the standard library.
 
-This takes less time than importing openpyxl does and works without it. Every other sheet (dates,
+This is faster than importing openpyxl and works without it. Every other sheet (dates,
 formulas, formatted text, large or damaged workbooks) needs `openpyxl_sheet`; both give the same
 cells.
 """

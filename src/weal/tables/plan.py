@@ -10,8 +10,8 @@
 Columns go by name; their position and other columns do not matter. `plan_columns` encodes each kind
 of column. Encoded values are finite; others are refused.
 
-The unit of a number column ("unit") and other spellings of levels ("same") are written where there
-are any, so that a plan without them is as 0.2 wrote it.
+The unit of a number column ("unit") and other spellings of levels ("same") are written only if
+present, so a plan without them has the format of 0.2.
 """
 
 from collections import Counter
@@ -78,9 +78,8 @@ class TablePlan:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Number of columns of each input of a model: the levels of a category are one input.
-
-        Empty if there is no category of two or more levels, a gap counted as one.
+        """Number of columns of each input of a model: the levels of a category are one input. Empty
+        if no category has two or more levels; a gap counts as a level.
         """
         each = [
             (len(column.inputs),) if column.kind == "category" else (1,) * len(column.inputs)

@@ -40,7 +40,7 @@ from weal.tables.typed_columns import name_cells
 
 COLUMN_KINDS_OF_PLAN = ("number", "flag", "date", "category", "ordered", "dropped")
 DECLARED = ("number", "flag", "date", "day-first", "month-first", "category", "drop")
-ORDERED = "ordered:"  # and the levels, with commas, the lowest first
+ORDERED = "ordered:"  # followed by the levels, separated by commas, the lowest first
 _MAX_SCALE, _MIN_SCALE = 1e100, 1e-100
 
 
@@ -79,7 +79,7 @@ def plan_column(
     if declared is None and name in options.same:
         declared = "category"
     if declared == "drop":
-        return PlanColumn(name, "dropped", why="as told")
+        return PlanColumn(name, "dropped", why="as declared")
     if declared is not None and declared.startswith(ORDERED):
         return _plan_numbers(
             table, name, ids, ColumnKind("ordered"), ordered_levels(name, declared)
@@ -139,13 +139,17 @@ def column_notes(column: PlanColumn, table: Table) -> list[str]:
     notes, gaps = [], sum(cell is None for cell in cells)
     if gaps and not column.gaps:
         what = "no level" if column.kind == "category" else "the median"
-        notes.append(f"{column.name}: {gaps} missing, taken as {what}; the first table had no gaps")
+        notes.append(
+            f"{column.name}: {gaps} missing, encoded as {what}; the first table had no gaps"
+        )
     if column.kind == "category":
         known = {*column.levels, *dict(column.same)}
         new = [level(cell) for cell in cells if cell is not None and level(cell) not in known]
         if new:
             some = ", ".join(short(one) for one in sorted(set(new))[:20])
-            notes.append(f"{column.name}: {len(new)} of unknown levels ({some}), taken as none")
+            notes.append(
+                f"{column.name}: {len(new)} of unknown levels ({some}), encoded as no level"
+            )
     return notes
 
 

@@ -1,7 +1,7 @@
 """Columns of a plan as JSON, and back; every field is checked.
 
-The fields `unit` and `same` are written where they say something, so that a plan without them is as
-0.2 wrote it.
+The fields `unit` and `same` are written only if present, so a plan without them has the format of
+0.2.
 """
 
 import sys
@@ -72,7 +72,7 @@ def expect(is_valid: bool, problem: str) -> None:
 
 
 def _not_a_plan(problem: str) -> ValueError:
-    return ValueError(f"this is not a plan of weal's: {problem}")
+    return ValueError(f"this is not a plan of weal: {problem}")
 
 
 def is_text(value: object) -> TypeGuard[str]:

@@ -1,13 +1,13 @@
-"""One line of a results file: its labels, or why there is none.
+"""One line of a results file: its labels, or the reason why it has none.
 
-    312.5   59.4%       a label, alone or by the other cells of its column (`number_columns`)
+    312.5 59.4% a label, read alone or with the other cells of its column (`number_columns`)
     yes     fcc         a label of a quantity that has words
     failed  n/a  -      no value will come
     failed - leaked     the same, with a note
     <0.1    >95         a bound: kept as a note, and not learned from
 
 A line with several results gives one `Result` for each label (`join_results`). `failed` in any of
-its cells is the failure of the run, and cannot stand beside a label; n/a beside a label is a blank.
+its cells means that the run failed, and excludes labels; n/a beside a label counts as blank.
 
 This module needs the standard library only.
 """
@@ -21,7 +21,7 @@ from weal.tables.cells import read_typed_number
 FAILED = frozenset(
     {"failed", "fail", "n/a", "na", "skip", "skipped", "-", "--", "\N{EN DASH}", "\N{EM DASH}"}
 )
-RUN_FAILED = frozenset({"failed", "fail"})  # words of a run that failed; the others teach nothing
+RUN_FAILED = frozenset({"failed", "fail"})  # words for a failed run; the model ignores the others
 _FAILED_BECAUSE = re.compile(r"(?i)(failed|fail)\s*[-:;,(\u2013\u2014]+\s*(\S.*)")
 BOUND_WORDS = "a bound, not learned from"  # in the note of a row that has one
 _BOUND = re.compile(r"[<>\u2264\u2265]=?\s*[+-]?[0-9]+(?:[.,][0-9]+)?\s*[^\s\d]{0,9}")
@@ -109,7 +109,7 @@ def join_results(results: Sequence[Result]) -> list[Result]:
 
 
 def _read_number(typed: str, field: str, read: Mapping[str, float]) -> float:
-    """The number in a cell, alone or by the other cells of its column."""
+    """The number in a cell, read alone or with the other cells of its column."""
     try:
         return read_typed_number(typed, field)
     except ValueError:

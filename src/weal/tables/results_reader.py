@@ -8,10 +8,10 @@
     inputs           columns of the candidates, as in a worksheet: compared with the campaign
 
 `by`, `time`, `event` and the prediction columns of a worksheet are ignored. Other columns are
-refused, so that no value under a wrong heading is lost; where the user names the value column,
-they are ignored with a note. Title lines above the header and a row of units below it are skipped.
-A line without a value is skipped; `failed`, `failed - stirrer stopped`, `n/a` and `-` mean that
-there will be no value, and a bound (`<0.1`, `>95`) is kept as a note. CSV and TSV need the standard
+refused, so no value under a wrong heading is lost; if the user names the value column, they are
+ignored with a note. Title lines above the header and a row of units below it are skipped.
+A line without a value is skipped; `failed`, `failed - stirrer stopped`, `n/a` and `-` mean that no
+value will come, and a bound (`<0.1`, `>95`) is kept as a note. CSV and TSV need the standard
 library only.
 """
 
@@ -77,7 +77,7 @@ class ResultColumns:
     id_column: str
     target: str | None
     own: tuple[str, ...] = ()  # further columns of the candidates
-    value: str | None = None  # the value column, where the user named it
+    value: str | None = None  # the value column, if the user named it
     unit: str = ""  # of the labels
     words: tuple[str, ...] = ()  # of the labels, where they are not numbers
     noises: tuple[str, ...] = _NOISE_COLUMNS

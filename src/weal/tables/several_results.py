@@ -4,8 +4,8 @@
     a line for each label   id, quantity, label: as `weal export` writes them
 
 The columns are named as the targets, with their unit or without. The noise of `yield [%]` is in
-`yield [%] noise` or `yield sd`; with one target in the file, `noise` and `sd` will do. Columns of
-the predictions in a worksheet are ignored.
+`yield [%] noise` or `yield sd`; with one target in the file, `noise` and `sd` are accepted. Columns
+of the predictions in a worksheet are ignored.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ class SeveralColumns:
     form: ResultColumns  # of the ids, notes and inputs
     targets: tuple[Target, ...]
     failures: str  # name of the quantity of runs that failed
-    has_columns: bool = True  # False: only a line for each label is looked for
+    has_columns: bool = True  # False: only the form with a line for each label is read
 
     def is_in(self, rows: Sequence[tuple[int, Sequence[Cell]]]) -> bool:
         """Whether one of the first rows can be the header."""

@@ -1,4 +1,4 @@
-"""Levels of a category that may be the same: a question and the option that says yes.
+"""Levels of a category that may be the same: a question, and the option that joins them.
 
     'Alkyd' and 'alkyd', 'grade  A' and 'grade a'     they differ in case and blanks only
     'T.H.F.' and 'THF', 'n-BuOH' and 'nBuOH'          or in marks between letters
@@ -6,7 +6,7 @@
                                                       two are swapped, in a rare word
 
 Digits never count as typos (S235 and S355 are two steels), and neither do letters of short words.
-Nothing is changed automatically: ethanol and methanol can both be meant.
+Nothing is changed automatically: ethanol and methanol can both be correct.
 """
 
 import re
@@ -42,7 +42,7 @@ class SimilarLevels:
 
     @property
     def remedy(self) -> Remedy:
-        """The option that says yes."""
+        """The option that joins them."""
         return Remedy("same", f"{self.column}:{self.rare}={self.usual}", "makes them one")
 
 
@@ -88,7 +88,7 @@ def _is_similar(rare: str, other: str, counts: Counter[str]) -> bool:
 
 
 def _letters(text: str) -> str:
-    """The text in one case without blanks and marks, but for those beside a digit.
+    """The text in lower case without blanks and marks, except those beside a digit.
 
     >>> _letters("T.H.F. "), _letters("grade 1.5")
     ('thf', 'grade 1.5')

@@ -5,9 +5,9 @@
     .xlsx              `excel_reader`
     frames             pandas, polars and pyarrow
 
-Every reader gives raw columns. Of a table of candidates, rows that are none are left out
-(`candidate_rows`); then each column gets one type (`typed_columns`). A column that could be read in
-two ways keeps its refusal, which is raised where the column is used.
+Every reader returns raw columns. In a table of candidates, other rows are left out
+(`candidate_rows`); then each column gets one type (`typed_columns`). An ambiguous column keeps its
+error, which is raised when the column is used.
 """
 
 import os
@@ -41,7 +41,7 @@ from weal.tables.typed_columns import (
 from weal.tables.units import canonical_unit
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".xlsx")
-MAX_FILES_NAMED = 10  # in the message on a file that is not there
+MAX_FILES_NAMED = 10  # in the message on a missing file
 _BLOCK_RECORDS = 1 << 16  # records turned into columns at a time
 
 
@@ -122,8 +122,8 @@ def table_of(
 ) -> Table:  # fmt: skip
     """A table of these columns: lists of cells, or arrays of numbers.
 
-    With `decimal`, one program wrote all columns, so that a decimal comma in one says what 1,234
-    is in another.
+    With `decimal`, one program wrote all columns, so a decimal comma in one column decides how
+    1,234 is read in another.
 
     >>> table_of({"a": ["1", "?"], "b": [1, "x"]}).columns
     {'a': [1, None], 'b': ['1', 'x']}
@@ -174,7 +174,7 @@ def _decided_by_others(
     typed: dict[str, TypedColumn], columns: Mapping[str, RawCells], how: TableOptions,
     unit_row: Mapping[str, str], ids: Sequence[Cell] | None,
 ) -> dict[str, TypedColumn]:  # fmt: skip
-    """The columns, where other columns say that the comma is the decimal mark."""
+    """The columns, if other columns show that the comma is the decimal mark."""
     marks = {one.decimal for one in typed.values() if one.decimal}
     points = any(isinstance(one.cells, np.ndarray) and one.cells.dtype.kind == "f" and
                  not one.decimal for one in typed.values())  # fmt: skip
@@ -232,7 +232,7 @@ def _file(source: str | os.PathLike[str]) -> Path:
 
 
 def _nearby(path: Path) -> str:
-    """The tables in the folder of a file that is not there, the most similar first."""
+    """The tables in the folder of a missing file, the most similar first."""
     from difflib import SequenceMatcher  # takes time to import
 
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""The error for a table that cannot be read as it is, with the options that solve it.
+"""The error for a table that needs more options, with the options that solve it.
 
     Remedy        an option and its value: type and "T=number"
     TableError    what is wrong, and the remedies
@@ -26,7 +26,7 @@ class Remedy:
 
     option: str  # without dashes
     value: str
-    effect: str  # what it does, in a few words
+    effect: str  # its effect, in a few words
 
     def for_shell(self) -> str:
         """The option as it is typed.
@@ -89,7 +89,7 @@ class Remedy:
 
 
 class TableError(ValueError):
-    """A table that cannot be read as it is; the text has the remedies as Python arguments."""
+    """A table that needs more options; the text has the remedies as Python arguments."""
 
     code = "invalid_table"
 

@@ -64,7 +64,7 @@ class TableOptions:
 
     @property
     def named(self) -> list[str]:
-        """The columns that the options name, the target aside: the header has them all."""
+        """The columns that the options name, without the target: the header has all of them."""
         own = [*filter(None, [self.id_column]), *(self.features or ())]
         others = (self.types, self.also_inputs, self.same, self.units, self.missing)
         named = dict.fromkeys([*own, *(name for some in others for name in some)])
@@ -82,7 +82,7 @@ class TableOptions:
         return NumberForm(canonical_unit(unit), declared, mark, kind == "number")
 
     def with_words(self, words: Iterable[tuple[str, str]]) -> "TableOptions":
-        """The options with those of the shell or the page, each a name and its value.
+        """The options, updated with pairs of name and value from the shell or the page.
 
         >>> TableOptions().with_words([("type", "T=number"), ("same", "a:X=x")]).same
         {'a': {'X': 'x'}}

@@ -1,12 +1,11 @@
-"""The first rows of a file as they are, for a person who chooses a sheet and the header line.
+"""The first rows of a file, unchanged, for choosing a sheet and the header line.
 
     sheets    titles of a workbook; empty for text
     sheet     the shown sheet
     header    line of the column names, as it was given or found
     lines     line numbers and the first cells of the first rows that are not blank
 
-A file of which no table can be read is shown all the same, so that another sheet or line can be
-chosen.
+A file without a readable table is shown too, so another sheet or line can be chosen.
 """
 
 from collections.abc import Sequence
@@ -46,7 +45,7 @@ class TablePreview:
 def preview_table(
     path: Path, sheet: str | None = None, header: int | None = None, named: Sequence[str] = ()
 ) -> TablePreview:
-    """The first rows of a file; `named` columns choose the sheet and the header, where they can."""
+    """The first rows of a file; `named` columns choose the sheet and the header, if they exist."""
     if path.suffix.lower() != ".xlsx":
         file = open_csv(path, header=header, is_header=_has_cells, max_lines=read_limits().rows)
         rows: list[Line] = list(islice(file.rows(), max(PREVIEW_ROWS, header or 0)))

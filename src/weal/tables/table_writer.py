@@ -1,4 +1,5 @@
-"""Write columns as files: atomically, never over another file, and with no cell that runs.
+"""Write columns as files: atomically, without overwriting, and with no cell that a spreadsheet
+runs.
 
     .csv .tsv         text that a spreadsheet would run gets a ' before it, control characters are
                       escaped (`text_records`); `weal` reads both back unchanged
@@ -6,8 +7,8 @@
     .json .jsonl      exact
     .parquet          exact; lone surrogates, which an old store may hold, are escaped
 
-A file is written as a draft, synced and moved to its path (`weal.files`). A file or link at the
-path stays unless `force` is given; a link is replaced itself, not its target.
+A file is written under a temporary name, synced and moved to its path (`weal.files`). A file or
+link at the path stays unless `force` is given; a link is replaced itself, not its target.
 """
 
 import csv
@@ -49,7 +50,7 @@ def write(table: WrittenColumns, path: str | os.PathLike[str], force: bool = Fal
 
 
 def check_place(path: str | os.PathLike[str], force: bool) -> Path:
-    """The path; ValueError where nothing can be written there, before the work is done."""
+    """The path; ValueError if it cannot be written, before the work is done."""
     place = Path(path).expanduser()
     if os.fspath(path) == "-":
         return place
@@ -64,7 +65,7 @@ def check_place(path: str | os.PathLike[str], force: bool) -> Path:
 
 @contextmanager
 def new_table_file(path: Path, replace: bool = True) -> Iterator[Path]:
-    """A draft that becomes the file at the path, once it is written and on disk."""
+    """A temporary file that is moved to the path once it is written and synced."""
     try:
         with atomic_file(path, replace) as draft:
             yield draft
@@ -110,7 +111,7 @@ def _write_text(table: WrittenColumns, file: Path | IO[str], separator: str) -> 
 
 @contextmanager
 def _text_file(file: Path | IO[str]) -> Iterator[IO[str]]:
-    """The file, opened where it is a path."""
+    """The file, opened if it is a path."""
     if isinstance(file, Path):
         with file.open("w", encoding="utf-8", newline="") as out:
             yield out
@@ -119,7 +120,7 @@ def _text_file(file: Path | IO[str]) -> Iterator[IO[str]]:
 
 
 def _text_cells(column: Sequence[object]) -> list[object]:
-    """Cells as CSV has them: nothing where one is missing; days without their midnight."""
+    """Cells as text for CSV: empty if missing; a date at midnight without its time."""
     cells = _cells(column)
     times = [one for one in cells if isinstance(one, datetime)]
     days = all(one.time() == time.min and one.tzinfo is None for one in times)
@@ -196,7 +197,7 @@ def save_sheet(table: Iterable[Sequence[object]], path: Path, header: bool = Fal
         cells = [WriteOnlyCell(sheet, value) for value in values]
         for cell, value in zip(cells, values, strict=True):
             if isinstance(value, str):
-                cell.data_type = "s"  # or text that begins with "=" becomes a formula
+                cell.data_type = "s"  # otherwise text that begins with "=" becomes a formula
             if header and n == 0:
                 cell.font = Font(bold=True)
         sheet.append(cells)

@@ -16,7 +16,8 @@ escape, unescape    text for spreadsheets, so that no cell runs as a formula, an
     bell BEL    bell \u{7}  control characters (line breaks and tabs apart) and lone surrogates,
                             which an old store may hold, become escapes, also a \ before u{
 
-`unescape` reverses both and changes no other text. Standard library only: `weal tell` needs it.
+`unescape` reverses both and changes no other text. Standard library only, since `weal tell` imports
+it.
 """
 
 import codecs
@@ -113,7 +114,7 @@ def scan_text(file: IO[bytes], where: str, max_lines: int | None = None) -> Text
                 encoding = "latin-1"
         if not block:
             break
-        wide = encoding == "utf-16"  # its bytes may look like line ends
+        wide = encoding == "utf-16"  # its bytes may include the codes of line ends
         counter.count(text.encode("utf-8", "replace") if wide else block)
         block = file.read(READ_BLOCK_BYTES)
     return TextScan(encoding or "utf-8", counter.lines, counter.quotes)

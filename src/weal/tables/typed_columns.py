@@ -1,7 +1,7 @@
 """One column of raw cells as a column of one type, with its unit and notes.
 
-Text becomes numbers where `number_columns` says so; ids stay text, and only their blank cells
-are missing. A column of several types is text. Numbers and booleans without a gap, and all floats
+`number_columns` decides which text becomes numbers; ids stay text, and only their blank cells are
+missing. A column of several types is text. Numbers and booleans without a gap, and all floats
 (NaN: missing), are read-only arrays; other columns are lists with None for missing cells.
 """
 
@@ -149,7 +149,7 @@ def _type_percentages(
 def _failures(cells: Sequence[str | None]) -> dict[int, str]:
     """Rows with a word for a failure, or with a bound, instead of a label; and their notes.
 
-    Beside other words than numbers, such as ok, they are labels themselves.
+    In a column of other words, such as ok, they are labels themselves.
     """
     notes = {
         text: ": ".join(filter(None, read_failure(text.strip(), None)))
@@ -178,7 +178,7 @@ def _failure_notes(name: str, failures: dict[int, str], ids: Sequence[Cell] | No
 
 
 def in_unit(name: str, column: TypedColumn, unit: str) -> TypedColumn:
-    """The column with its numbers in the unit; with a refusal where they cannot be converted."""
+    """The column with its numbers in the unit; with an error if they cannot be converted."""
     given, cells = column.unit, column.cells
     if not given or not unit or given == unit:
         return column
@@ -278,7 +278,7 @@ def _rounded_note(name: str, cells: RawCells | list[str], column: Cells) -> list
 def pack_cells(cells: Sequence[Cell]) -> Cells:
     """Cells of one type, or of whole numbers and floats, as a column of a `Table`."""
     kinds = set(map(type, cells)) - {type(None)}
-    if kinds == {float}:  # the most frequent one takes a shortcut: None becomes NaN
+    if kinds == {float}:  # a shortcut for the most frequent type: None becomes NaN
         return pack_array(np.array(cells, dtype=np.float64))
     if float in kinds or (int in kinds and any(map(_is_beyond_int64, cells))):
         numbers = [_float(cell) if isinstance(cell, int | float) else np.nan for cell in cells]

@@ -1,4 +1,4 @@
-"""Units in cells and headers: spellings, and conversions without doubt.
+"""Units in cells and headers: spellings, and unambiguous conversions.
 
     spelling       mL, ml        min, mins     h, hr, hrs, hours     °C, C, degC, deg C     µL, uL
     conversion     y = (x + offset) * factor, in the base unit of the dimension: L, g, s, m, mol,
@@ -6,7 +6,7 @@
     header         T [°C]      T (°C)      T / °C      T in °C
 
 Two units convert into each other if both are in the table below and have one dimension. Any other
-text after a number is a unit of its own. The percent sign converts into nothing. This module needs
+text after a number is a separate unit. The percent sign is not converted. This module needs
 the standard library only.
 """
 

@@ -174,7 +174,7 @@ def _refuse_document_type(*_: object) -> None:
 
 
 def unpack(data: bytes, part: ZipInfo) -> Iterator[bytes]:
-    """The bytes of a part by blocks; BadZipFile where their number is not the stated one."""
+    """The bytes of a part by blocks; BadZipFile if their number differs from the stated one."""
     left = part.file_size
     for block in _inflate(data, part):
         left -= len(block)
@@ -207,7 +207,7 @@ def _compressed_bytes(data: bytes, part: ZipInfo) -> memoryview:
         raise BadZipFile(f"{part.filename} is encrypted or compressed with an unsupported method")
     header = data[part.header_offset : part.header_offset + _LOCAL_HEADER]
     if len(header) < _LOCAL_HEADER or header[:4] != b"PK\3\4":
-        raise BadZipFile(f"{part.filename} is not at its place in the archive")
+        raise BadZipFile(f"{part.filename} is not where the archive's directory says")
     name, extra = struct.unpack("<HH", header[26:30])
     start = part.header_offset + _LOCAL_HEADER + name + extra
     return memoryview(data)[start : start + part.compress_size]

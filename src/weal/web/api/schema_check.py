@@ -102,7 +102,7 @@ def _wrong_text(text: str, schema: Schema) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return "the text has half a character (a lone surrogate)"
+        return "the text has a lone surrogate (half a character)"
     return ""
 
 
