@@ -25,7 +25,7 @@ PYTEST = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", 
 def project(tmp_path):
     """A copy of what a change of the core touches."""
     compiled = shutil.ignore_patterns("__pycache__")  # others may be writing there
-    others = shutil.ignore_patterns("__pycache__", "golden_0_2", "web", "docs", "benchmark")
+    others = shutil.ignore_patterns("__pycache__", "golden_0_*", "web", "docs", "benchmark")
     shutil.copytree(ROOT / "src", tmp_path / "src", ignore=compiled)
     shutil.copytree(ROOT / "tests", tmp_path / "tests", ignore=others)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)

@@ -19,6 +19,7 @@ import weal
 
 LEVEL = 0.9
 BATCH = 3
+RTOL = 1e-6  # other numbers than labels may differ by rounding
 
 
 # Models
@@ -214,3 +215,21 @@ def plain(value):
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def assert_same(found, expected, rtol, place=""):
+    """Equal, but for the rounding of floats; says where it is not."""
+    if isinstance(expected, dict):
+        assert sorted(found) == sorted(expected), place
+        for name, one in expected.items():
+            assert_same(found[name], one, rtol, f"{place}/{name}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), place
+        for n, one in enumerate(expected):
+            assert_same(found[n], one, rtol, f"{place}/{n}")
+    elif isinstance(expected, float) and isinstance(found, float):
+        assert math.isclose(found, expected, rel_tol=rtol, abs_tol=1e-3 * rtol), (
+            f"{place}: {found!r} is not {expected!r}"
+        )
+    else:
+        assert found == expected, place

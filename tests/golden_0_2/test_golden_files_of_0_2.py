@@ -9,42 +9,23 @@ import os
 import shutil
 import sqlite3
 from contextlib import closing
-from math import isclose
 from pathlib import Path
 
 import pytest
 
 import weal
 from golden_0_2 import reading
+from golden_0_2.reading import RTOL, assert_same
 from golden_0_2.relocation import broken_seals, relocate_learner, relocate_store
 
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "expected.json").read_text("utf-8"))
-RTOL = 1e-6
 MODELS = pytest.mark.parametrize("name", EXPECTED["models"])
 LEARNERS = pytest.mark.parametrize("name", EXPECTED["learners"])
 CAMPAIGNS = pytest.mark.parametrize(
     ("store", "name"), [(s, name) for s, names in EXPECTED["stores"].items() for name in names]
 )
 LIBRARIES = {"learner-table.weal-0.2": "pandas", "learner-polars.weal-0.2": "polars"}
-
-
-def assert_same(found, expected, rtol, place=""):
-    """Equal, but for the rounding of floats; says where it is not."""
-    if isinstance(expected, dict):
-        assert sorted(found) == sorted(expected), place
-        for name, one in expected.items():
-            assert_same(found[name], one, rtol, f"{place}/{name}")
-    elif isinstance(expected, list):
-        assert len(found) == len(expected), place
-        for n, one in enumerate(expected):
-            assert_same(found[n], one, rtol, f"{place}/{n}")
-    elif isinstance(expected, float) and isinstance(found, float):
-        assert isclose(found, expected, rel_tol=rtol, abs_tol=1e-3 * rtol), (
-            f"{place}: {found!r} is not {expected!r}"
-        )
-    else:
-        assert found == expected, place
 
 
 # Models
