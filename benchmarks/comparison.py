@@ -10,22 +10,18 @@ with one row for each task and method:
     areas          list of n numbers: mean of the score over the label counts of the curve
     labels         label counts of the curve, at most MAX_POINTS
     curve          mean of the score over the first CURVE_REALISATIONS realisations, at each count
-    seconds        processor time of a query: median over the runs that were not busy, else over all
-    busy           true where every timed run was busy; left out otherwise
 
 The score of a goal is in GOALS with its direction. All methods of a task have the same label
 counts. Differences of areas of two methods are paired by realisation. Runs of several files are
-compared: rows of weal in `learn.json` with rows of rivals in `learn-rivals.json`.
-
-A run is *busy* if other processes took more than half a core while it ran (`record`). Its scores
-are as good as any; its seconds are not, and `./scripts/results NAME` makes them again.
+compared: rows of weal in `learn.json` with rows of rivals in `learn-rivals.json`. Files have no
+times, so that runs can be made on a busy machine; `cost` measures times alone on the machine.
 
 METHODS is the one place that says which method is compared for which goal.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import fmean
 from typing import Any, Literal
 
 GoalName = Literal["learn", "best", "threshold", "pass-fail"]
@@ -37,7 +33,6 @@ GROUPS: dict[str, str] = {
 }
 MAX_POINTS = 13  # label counts of a curve
 CURVE_REALISATIONS = 10  # a curve is the mean over realisations 0 to 9
-TIMED_REALISATIONS = 3  # runs whose busy timings are made again: realisations 0 to 2
 DIGITS = 4  # of scores in a file
 
 
@@ -125,8 +120,6 @@ class ComparedRun:
     realisation: int
     labels: tuple[int, ...]  # label counts
     curve: tuple[float, ...]  # score at each count
-    seconds: float  # processor time of a query
-    busy: bool = False
 
     @property
     def area(self) -> float:
@@ -156,8 +149,7 @@ def _row(runs: Sequence[ComparedRun]) -> dict[str, Any]:
     if {run.labels for run in runs} != {first.labels}:
         raise ValueError(f"runs of {first.method} on {first.task} have different label counts")
     shown = [run.curve for run in runs if run.realisation < CURVE_REALISATIONS]
-    quiet = [run.seconds for run in runs if not run.busy]
-    row = {
+    return {
         "goal": first.goal,
         "task": first.task,
         "group": first.group,
@@ -167,9 +159,7 @@ def _row(runs: Sequence[ComparedRun]) -> dict[str, Any]:
         "areas": [_rounded(run.area) for run in runs],
         "labels": list(first.labels),
         "curve": [_rounded(fmean(column)) for column in zip(*shown, strict=True)],
-        "seconds": _rounded(median(quiet or [run.seconds for run in runs])),
     }
-    return row if quiet else {**row, "busy": True}
 
 
 def _rounded(value: float) -> float:

@@ -1,33 +1,37 @@
 """Runs of a comparison: each is kept in a file when it is finished, and never made twice.
 
 A job has the key (code, goal, task, method, realisation, settings) and a function that returns
-label counts, scores and seconds. `carry_out` reads the finished runs of the folder, makes the
+label counts and scores. The code of a method of weal is all of weal that can change a score; that
+of another method is what shares rows out and scores predictions, so a new model of weal does not
+make the runs of others again. `carry_out` reads the finished runs of the folder, makes the
 missing ones in the order given, and appends each as a line of JSON to `runs.jsonl`, flushed to
 disk before the next begins: a killed process loses the run it was at. A line that was cut off is
 skipped. Runs of other code or settings stay in the file and are not read.
-
-Where all runs are there, the timings of the busy ones among the first TIMED_REALISATIONS are made
-again; the later line of a key counts.
 """
 
+import hashlib
 import json
 import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 from benchmarks import record
-from benchmarks.comparison import TIMED_REALISATIONS, ComparedRun
+from benchmarks.comparison import ComparedRun, method_of
 
+import weal
 from weal.benchmark.curve_cache import code
 
 WRITE_SECONDS = 60.0  # between two writes of a result file
 
 RUNS = record.ROOT / "benchmarks" / ".runs"  # ignored by git
-Measured = tuple[Sequence[int], Sequence[float], float]  # label counts, scores, seconds of a query
+Measured = tuple[Sequence[int], Sequence[float]]  # label counts, and the score at each
+# What decides the scores of other packages: tasks and splits, the protocol, scores, scaling.
+MODULES_OF_RIVALS = ("benchmark/*.py", "core/scaling.py", "core/arrays.py", "samples/*.py")
 Progress = Callable[[int, int, "ComparisonJob"], None]
 
 
@@ -46,8 +50,17 @@ class ComparisonJob:
     @property
     def key(self) -> str:
         """Equal for equal runs of equal code."""
-        parts = (code(), self.goal, self.task, self.method, self.realisation, self.settings)
+        source = code() if method_of(self.goal, self.method).ours else code_of_rivals()
+        parts = (source, self.goal, self.task, self.method, self.realisation, self.settings)
         return json.dumps(parts)
+
+
+@cache
+def code_of_rivals() -> str:
+    """A hash of the source of weal that can change a score of another package."""
+    home = Path(str(weal.__file__)).parent
+    paths = sorted(path for pattern in MODULES_OF_RIVALS for path in home.glob(pattern))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()[:16]
 
 
 def carry_out(
@@ -57,11 +70,10 @@ def carry_out(
     folder.mkdir(parents=True, exist_ok=True)
     path, done = folder / "runs.jsonl", finished(folder)
     missing = [job for job in jobs if job.key not in done]
-    again = [job for job in jobs if job.key in done and _marked(done[job.key])]
-    for n, job in enumerate(missing or again):
+    for n, job in enumerate(missing):
         if progress:
-            progress(n, len(missing or again), job)
-        done[job.key] = _less_busy(done.get(job.key), make(job))
+            progress(n, len(missing), job)
+        done[job.key] = make(job)
         _append(path, job.key, done[job.key])
         yield [done[one.key] for one in jobs if one.key in done]
     yield [done[one.key] for one in jobs if one.key in done]
@@ -84,17 +96,10 @@ def write_results(
 
 
 def make(job: ComparisonJob) -> ComparedRun:
-    """The run of a job, with a mark if other processes took the processor meanwhile."""
-    clock = record.OtherProcesses()
-    labels, curve, seconds = job.measure()
+    """The run of a job."""
+    labels, curve = job.measure()
     about = (job.goal, job.task, job.group, job.method, job.realisation)
-    return ComparedRun(
-        *about,
-        tuple(int(n) for n in labels),
-        tuple(float(score) for score in curve),
-        float(seconds),
-        record.is_busy(clock.cores()),
-    )
+    return ComparedRun(*about, tuple(map(int, labels)), tuple(map(float, curve)))
 
 
 def finished(folder: Path) -> dict[str, ComparedRun]:
@@ -127,14 +132,3 @@ def _append(path: Path, key: str, run: ComparedRun) -> None:
         file.write((line if whole else "\n" + line).encode())
         file.flush()
         os.fsync(file.fileno())
-
-
-def _marked(run: ComparedRun) -> bool:
-    return run.busy and run.realisation < TIMED_REALISATIONS
-
-
-def _less_busy(old: ComparedRun | None, new: ComparedRun) -> ComparedRun:
-    """The new timing, unless both the new and the old one are busy: then the shorter of the two."""
-    if old is None or not new.busy:
-        return new
-    return replace(new, seconds=min(old.seconds, new.seconds))

@@ -99,12 +99,11 @@ def is_small(task: Task) -> bool:
 
 
 def measure(task: Task, method: Method, realisation: int, queries: int, data: Path) -> Measured:
-    """Label counts, log10 NMSE at each, and the processor time of a query."""
+    """Label counts, and log10 NMSE at each."""
     with one_blas_thread():
         curve = run_method(task, method, realisation, SEED, queries, data)
     scores = np.log10(np.maximum(curve.nmse[::EVERY], MIN_LOG_NMSE))
-    seconds = float(curve.seconds[-1] - curve.seconds[0]) / (len(curve.labels) - 1)
-    return [int(n) for n in curve.labels[::EVERY]], scores.tolist(), seconds
+    return [int(n) for n in curve.labels[::EVERY]], scores.tolist()
 
 
 def jobs_of(given: argparse.Namespace) -> list[ComparisonJob]:

@@ -41,55 +41,85 @@ class ResultCommand:
 
 _CHOICE = "-m benchmarks.real_labels.choice --data {data} --what runs --out {runs} --to {to}"
 _NOISY = '"waves, noise 10 %" "Friedman, noise 10 %"'
-_COMPARE = "benchmarks/learn.py --data {data} --tables {tables} --runs {runs} --to {to}"
+_COMPARE = "benchmarks/learn.py --data {data} --tables {tables} --runs {runs} --to {to} --methods"
 _SEARCH = "benchmarks/searches.py {goal} --data {{data}} --runs {{runs}} --to {{to}} --methods"
+_SLOW = "--realisations 10"  # methods that take several times as long as the others
 _BEST, _THRESHOLD, _PASS_FAIL = (
     _SEARCH.format(goal=goal) for goal in ("best", "threshold", "pass-fail")
 )
 
 COMMANDS: dict[str, ResultCommand] = {
     "learn": ResultCommand(
-        "goal learn: ours, random choice, ridge regression, random forest",
-        f"{_COMPARE} --methods weal-auto,weal-random,weal-refit-5,forest-random,ridge-random",
+        "goal learn: ours, and our model on random rows",
+        f"{_COMPARE} weal-auto,weal-random",
+    ),
+    "learn-refits": ResultCommand(
+        "goal learn: ours with the refits of the rivals",
+        f"{_COMPARE} weal-refit-5 {_SLOW}",
     ),
     "learn-rivals": ResultCommand(
-        "goal learn: scikit-learn's GP, greedy sampling and QBC of scikit-activeml",
-        f"{_COMPARE} --methods sklearn-std,skactiveml-igs,skactiveml-qbc",
+        "goal learn: scikit-learn's GP, random forest, ridge regression, greedy sampling",
+        f"{_COMPARE} sklearn-std,forest-random,ridge-random,skactiveml-igs",
+        peers=True,
+    ),
+    "learn-qbc": ResultCommand(
+        "goal learn: QBC of scikit-activeml",
+        f"{_COMPARE} skactiveml-qbc {_SLOW}",
         peers=True,
     ),
     "learn-botorch": ResultCommand(
         "goal learn: BoTorch's NIPV on the smaller tasks",
-        f"{_COMPARE} --methods botorch-ivr --realisations 10 --small-tasks",
+        f"{_COMPARE} botorch-ivr {_SLOW} --small-tasks",
         peers=True,
     ),
     "best": ResultCommand(
-        "goal best: ours, scikit-learn's GP with EI, random rows",
-        f"{_BEST} weal-best,random-rows,sklearn-ei",
+        "goal best: ours",
+        f"{_BEST} weal-best",
     ),
-    "best-more": ResultCommand(
-        "goal best: a random forest with EI, ours with the refits of the rivals",
-        f"{_BEST} forest-ei,weal-best-refit-5",
+    "best-refits": ResultCommand(
+        "goal best: ours with the refits of the rivals",
+        f"{_BEST} weal-best-refit-5 {_SLOW}",
+    ),
+    "best-rivals": ResultCommand(
+        "goal best: scikit-learn's GP with EI, random rows",
+        f"{_BEST} random-rows,sklearn-ei",
+    ),
+    "best-forest": ResultCommand(
+        "goal best: a random forest with EI",
+        f"{_BEST} forest-ei {_SLOW}",
     ),
     "best-botorch": ResultCommand(
         "goal best: BoTorch's LogEI and qLogNoisyEI on the smaller pools",
-        f"{_BEST} botorch-logei,botorch-qlognei --realisations 10 --small-pools",
+        f"{_BEST} botorch-logei,botorch-qlognei {_SLOW} --small-pools",
         peers=True,
     ),
     "threshold": ResultCommand(
-        "goal threshold: ours, random rows, scikit-learn's GP with straddle",
-        f"{_THRESHOLD} weal-fifth,weal-random,sklearn-fifth",
+        "goal threshold: ours, and our model on random rows",
+        f"{_THRESHOLD} weal-fifth,weal-random",
     ),
-    "threshold-more": ResultCommand(
+    "threshold-refits": ResultCommand(
         "goal threshold: ours with the refits of the rivals",
-        f"{_THRESHOLD} weal-fifth-refit-5",
+        f"{_THRESHOLD} weal-fifth-refit-5 {_SLOW}",
+    ),
+    "threshold-rivals": ResultCommand(
+        "goal threshold: scikit-learn's GP with straddle",
+        f"{_THRESHOLD} sklearn-fifth",
     ),
     "pass-fail": ResultCommand(
-        "pass/fail: ours, random rows, GP classifier and logistic regression with margin sampling",
-        f"{_PASS_FAIL} weal-pass,weal-pass-random,gpc-margin,logistic-margin",
+        "pass/fail: ours, and our model on random rows",
+        f"{_PASS_FAIL} weal-pass,weal-pass-random",
     ),
-    "pass-fail-more": ResultCommand(
-        "pass/fail: a random forest with margin sampling, ours with the refits of the rivals",
-        f"{_PASS_FAIL} forest-margin,weal-pass-refit-5",
+    "pass-fail-refits": ResultCommand(
+        "pass/fail: ours with the refits of the rivals",
+        f"{_PASS_FAIL} weal-pass-refit-5 {_SLOW}",
+    ),
+    "pass-fail-rivals": ResultCommand(
+        "pass/fail: GP classifier and logistic regression with margin sampling",
+        f"{_PASS_FAIL} gpc-margin,logistic-margin",
+    ),
+    "pass-fail-forest": ResultCommand(
+        "pass/fail: a random forest with margin sampling",
+        f"{_PASS_FAIL} forest-margin {_SLOW}",
     ),
     "paper": ResultCommand(
         "the paper's ten experiments and its claims (writes claims.json)",

@@ -28,7 +28,6 @@ import argparse
 import hashlib
 import inspect
 import sys
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
@@ -119,7 +118,7 @@ def rows_in(pool: Pool) -> int:
 def measure(
     goal: str, pool: Pool, method: str, realisation: int, queries: int, data: Path
 ) -> Measured:
-    """Label counts, the score at each, and the processor time of a query."""
+    """Label counts, and the score at each."""
     one = methods_of(goal)[method]
     with one_blas_thread():
         if isinstance(pool, ClassTask) and isinstance(one, PassFailMethod):
@@ -127,20 +126,16 @@ def measure(
         assert isinstance(pool, Task)
         assert isinstance(one, Method)
         curve = run_method(pool, one, realisation, SEED, queries, data)
-    seconds = float(curve.seconds[-1] - curve.seconds[0]) / (len(curve.labels) - 1)
-    labels = [int(n) for n in curve.labels[::EVERY]]
-    return labels, curve.goals[SERIES[goal]][::EVERY], seconds
+    return [int(n) for n in curve.labels[::EVERY]], curve.goals[SERIES[goal]][::EVERY]
 
 
 def _measure_pass_fail(
     pool: ClassTask, method: PassFailMethod, realisation: int, queries: int
 ) -> Measured:
     split = pass_fail_split(pool.X, pool.codes > 0, realisation)
-    begun = time.process_time()
     readings = list(method.run(split, realisation, min(queries, len(split.yu))))
-    seconds = (time.process_time() - begun) / (readings[-1].labels - readings[0].labels)
     losses = [pass_fail_metrics(reading.p, split.yt)["log_loss"] for reading in readings]
-    return [reading.labels for reading in readings], losses, seconds
+    return [reading.labels for reading in readings], losses
 
 
 def jobs_of(given: argparse.Namespace) -> list[ComparisonJob]:

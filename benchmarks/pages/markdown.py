@@ -5,12 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchmarks import record
+from benchmarks.comparison import GOALS, METHODS
 from benchmarks.pages.result_files import ResultFile
 
 from weal.benchmark.statistics import Interval
 
 DASH = "-"
 BUSY = ": busy, timings should be repeated"
+OLDER = "; the code that decides scores has changed since"
+TIMES = {"ms", "seconds"}  # columns of times
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -97,7 +100,7 @@ def repeat(*files: ResultFile) -> str:
     dates = sorted({file.about["date"].split()[0] for file in files})
     commits = list(dict.fromkeys(file.about["commit"] for file in files))
     marks = [
-        *(["older code"] if any(map(record.is_outdated, commits)) else []),
+        *(["older code"] if any(map(is_outdated, files)) else []),
         *(["busy machine"] if any(is_busy(file) for file in files) else []),
     ]
     known = f"Measured {' and '.join(dates)}, commit {', '.join(commits)}"
@@ -107,8 +110,17 @@ def repeat(*files: ResultFile) -> str:
 
 
 def is_busy(file: ResultFile) -> bool:
-    """Whether other processes took more than half a core while a file was made."""
-    return bool(file.about["machine"].get("busy"))
+    """Whether other processes took more than half a core while a file with times was made."""
+    timed = any(not TIMES.isdisjoint(row) for row in file.rows)
+    return timed and bool(file.about["machine"].get("busy"))
+
+
+def is_outdated(file: ResultFile) -> bool:
+    """Whether code that decides scores of weal has changed since; other packages' do not change."""
+    others = {method.name for own in METHODS.values() for method in own if not method.ours}
+    if all(row.get("goal") in GOALS and row.get("method") in others for row in file.rows):
+        return False
+    return record.is_outdated(file.about["commit"])
 
 
 def _made(file: ResultFile) -> str:
@@ -118,16 +130,12 @@ def _made(file: ResultFile) -> str:
         f"```console\n$ {about['command']}\n```\n",
         f"- seeds: {said}",
         f"- date: {about['date']}",
-        f"- commit: `{about['commit']}`{_older(about['commit'])}",
+        f"- commit: `{about['commit']}`" + (OLDER if is_outdated(file) else ""),
         f"- versions: {_listed(about['versions'])}",
-        f"- machine: {_machine(about['machine'])}",
+        f"- machine: {_machine(about['machine'])}" + (BUSY if is_busy(file) else ""),
         f"- result file: `benchmarks/results/{file.name}.json`",
     ]
     return "\n".join(lines)
-
-
-def _older(commit: str) -> str:
-    return "; the code that decides scores has changed since" if record.is_outdated(commit) else ""
 
 
 def _machine(about: Mapping[str, Any]) -> str:
@@ -135,7 +143,7 @@ def _machine(about: Mapping[str, Any]) -> str:
     text = f"{about['system']}, cores {about['cores']}, load {about['load']}"
     if about.get("others") is not None:
         text += f"; other processes took {about['others']} cores"
-    return text + (BUSY if about.get("busy") else "")
+    return text
 
 
 def _listed(values: Mapping[str, Any]) -> str:

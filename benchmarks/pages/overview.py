@@ -1,7 +1,6 @@
 """The first page: how weal compares with other packages, goal by goal."""
 
 from collections.abc import Mapping
-from statistics import median
 
 from benchmarks.comparison import GOALS, GROUPS, METHODS, check_rows
 from benchmarks.pages.learning_curves import learning_curves
@@ -9,7 +8,6 @@ from benchmarks.pages.markdown import (
     bold,
     ends,
     figure,
-    milliseconds,
     repeat,
     signed,
     table,
@@ -75,8 +73,7 @@ and when the hyperparameters of its model are fitted.
 - **Bold**: the difference survives Holm's correction over all tasks of the goal.
   *No clear difference*: it does not, which does not mean that the methods are equal.
 - *Random rows* with weal's model differ from weal in the choice of rows alone.
-- Times are processor time of a query on one core. *busy*: other processes took more than half a
-  core meanwhile, and the time should be measured again.
+- What a query costs is on [a page of its own](cost.md): times are measured alone on a machine.
 
 ## More results
 
@@ -100,12 +97,6 @@ GOAL = """
 {made}
 
 {groups}
-
-### {goal}: time of a query
-
-{times}
-
-{made}
 """
 
 GROUP = """
@@ -174,7 +165,6 @@ def _goal(rows: GoalRows, found: Found, figures: Figures) -> str:
         says=says(rows),
         summary=summary(rows, found),
         groups="".join(_group(rows, found, group, figures, made) for group in GROUPS),
-        times=times(rows),
         made=made,
     )
 
@@ -260,17 +250,6 @@ def _interval(found: Interval) -> str:
     if found.n < 2:
         return f"(n {found.n})"
     return f"({signed(found.low, 2)} to {signed(found.high, 2)}; n {found.n})"
-
-
-def times(rows: GoalRows) -> str:
-    """Milliseconds of a query of each method, the median over tasks; busy ones are marked."""
-    lines = []
-    for method in rows.methods:
-        own = [row for (_, name), row in rows.rows.items() if name == method]
-        quiet = [row["seconds"] for row in own if not row.get("busy")]
-        shown = milliseconds(1e3 * median(quiet or [row["seconds"] for row in own]))
-        lines.append([rows.title(method), len(own), whole(shown + ("" if quiet else " busy"))])
-    return table(["method", "tasks", "a query"], lines, "lrr")
 
 
 def methods() -> str:

@@ -1,4 +1,4 @@
-"""Comparison files: their form, runs that are kept, and timings of a busy machine."""
+"""Comparison files: their form, runs that are kept, and the load of a machine."""
 
 import json
 import signal
@@ -8,7 +8,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from benchmarks import record
+from benchmarks import comparison_runs, record
 from benchmarks.comparison import (
     CURVE_REALISATIONS,
     GOALS,
@@ -19,15 +19,15 @@ from benchmarks.comparison import (
 )
 from benchmarks.comparison_runs import ComparisonJob, carry_out, finished
 
-RUN = ComparedRun("learn", "branin", "paper", "weal-auto", 0, (10, 15), (-1.0, -2.0), 0.02)
+RUN = ComparedRun("learn", "branin", "paper", "weal-auto", 0, (10, 15), (-1.0, -2.0))
 
 
-def job(realisation, made, seconds=0.1, task="branin"):
+def job(realisation, made, task="branin", method="weal-auto"):
     def measure():
         made.append(realisation)
-        return [10, 15], [-1.0, -2.0 - realisation], seconds
+        return [10, 15], [-1.0, -2.0 - realisation]
 
-    return ComparisonJob("learn", task, "paper", "weal-auto", realisation, "T=5", measure)
+    return ComparisonJob("learn", task, "paper", method, realisation, "T=5", measure)
 
 
 def last(jobs, folder):
@@ -51,14 +51,6 @@ def test_a_row_has_one_area_for_each_realisation_and_the_mean_curve_of_the_first
     assert row["curve"] == [-1.5, -2.5]  # realisation 12 is beyond CURVE_REALISATIONS
     assert CURVE_REALISATIONS == 10
     check_rows([row], "learn")
-
-
-def test_seconds_are_of_the_runs_that_were_not_busy_and_the_mark_says_if_all_were():
-    busy = [replace(RUN, realisation=n, seconds=9.0, busy=True) for n in range(2)]
-    (row,) = rows_of([*busy, replace(RUN, realisation=2)])
-    assert (row["seconds"], "busy" in row) == (0.02, False)
-    (row,) = rows_of(busy)
-    assert (row["seconds"], row["busy"]) == (9.0, True)
 
 
 def test_runs_with_other_label_counts_are_no_row():
@@ -113,7 +105,7 @@ def measure(n):
     if n == 7:
         print("running", flush=True)
         time.sleep(60)
-    return [10], [float(-n)], 0.1
+    return [10], [float(-n)]
 jobs = [ComparisonJob("learn", "branin", "paper", "weal-auto", n, "", lambda n=n: measure(n))
         for n in range(5, 9)]
 list(carry_out(jobs, Path(sys.argv[1])))
@@ -128,17 +120,16 @@ def test_a_killed_process_loses_only_the_run_it_was_at(tmp_path):
     assert sorted(run.realisation for run in finished(tmp_path).values()) == [5, 6]
 
 
-def test_busy_timings_are_made_again_once_nothing_is_missing(tmp_path, monkeypatch):
-    made, cores = [], [1.5]
-    monkeypatch.setattr(record.OtherProcesses, "cores", lambda self: cores[0])
-    jobs = [job(n, made) for n in (0, 1, 5)]
-    assert all(run.busy for run in last(jobs, tmp_path))
-    cores[0] = 0.1
-    quiet = last([job(n, made, seconds=0.05) for n in (0, 1, 5)], tmp_path)
-    assert [(run.busy, run.seconds) for run in quiet] == [(False, 0.05)] * 2 + [(True, 0.1)]
-    assert made == [0, 1, 5, 0, 1]  # 5 is no timed realisation
+def test_another_model_of_weal_makes_the_runs_of_weal_again_and_no_others(tmp_path, monkeypatch):
+    made = []
+    jobs = [job(n, made, method=method) for n, method in enumerate(("weal-auto", "sklearn-std"))]
     last(jobs, tmp_path)
-    assert len(made) == 5
+    monkeypatch.setattr(comparison_runs, "code", lambda: "another")
+    last(jobs, tmp_path)
+    assert made == [0, 1, 0]
+    monkeypatch.setattr(comparison_runs, "code_of_rivals", lambda: "another split")
+    last(jobs, tmp_path)
+    assert made == [0, 1, 0, 1]
 
 
 def stat(path, ticks):

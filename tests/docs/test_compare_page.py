@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 from benchmarks import comparison, record
-from benchmarks.pages import figures, learning_curves, overview, paired
+from benchmarks.pages import figures, learning_curves, markdown, overview, paired
 from benchmarks.pages.paired import BETTER, OPEN, WORSE, compared, goal_rows, holm, student
-from benchmarks.pages.result_files import Figures, load
+from benchmarks.pages.result_files import Figures, ResultFile, load
 from scipy import stats
 
 TASKS = {"branin": "paper", "diabetes": "paper", "MASS/cpus": "public", "suzuki": "laboratory"}
@@ -22,7 +22,7 @@ GAPS = {  # area of ours less that of the method, by task
 def page(tmp_path, monkeypatch):
     """The page of a small file; `skipped` leaves out a method on the last task."""
 
-    def made(goal="learn", gaps=GAPS, n=6, busy=False):
+    def made(goal="learn", gaps=GAPS, n=6):
         rng = np.random.default_rng(3)
         names = {"learn": "weal-auto", "best": "weal-best"}
         runs = []
@@ -31,10 +31,8 @@ def page(tmp_path, monkeypatch):
                 for r in range(n if method == names[goal] else n - 1):
                     gap = 0.0 if method == names[goal] else gaps[method][k]
                     curve = tuple(-1.0 - gap + 0.03 * rng.standard_normal(3))
-                    run = comparison.ComparedRun(
-                        goal, task, group, method, r, (10, 15, 20), curve, 0.02, busy
-                    )
-                    runs.append(run)
+                    about = (goal, task, group, method, r)
+                    runs.append(comparison.ComparedRun(*about, (10, 15, 20), curve))
         rows = comparison.rows_of(runs)
         record.write(tmp_path / f"{goal}.json", f"goal {goal}, 10 queries", rows, "seed 1")
         monkeypatch.setattr(figures, "svg", lambda *_: b"")
@@ -134,9 +132,13 @@ def test_no_task_lost_is_said_in_words(page):
     assert "- *better* than weal's model, random rows on 4 of 4" in text
 
 
-def test_busy_timings_are_marked(page):
-    assert "20\N{NO-BREAK SPACE}ms\N{NO-BREAK SPACE}busy |" in page(busy=True)[0]
-    assert "ms\N{NO-BREAK SPACE}busy |" not in page()[0]
+def test_marks_busy_and_outdated_are_for_files_with_times_and_with_scores_of_weal(monkeypatch):
+    monkeypatch.setattr(record, "is_outdated", lambda _: True)
+    about = {"machine": {"busy": True}, "commit": "0" * 10}
+    ours, rival = ({"goal": "learn", "method": name} for name in ("weal-auto", "sklearn-std"))
+    files = [ResultFile("learn", about, rows) for rows in ([rival], [ours, rival], [{"ms": 2.0}])]
+    assert [markdown.is_outdated(file) for file in files] == [False, True, True]
+    assert [markdown.is_busy(file) for file in files] == [False, False, True]
 
 
 def test_one_realisation_makes_a_page_without_verdicts(page):
