@@ -43,6 +43,13 @@ MIN_TESTED_WEIGHT = 0.02  # of experts whose residuals are tested
 # function, which has no noise, they were treated as noise where it is steep (log10 NMSE +0.2), and
 # with 0.15 the ten tasks lost 0.025 on average; with 0.5 0.002.
 MIN_NOISE_SHARE = 0.5
+# Below it the experts may have followed the noise of a noisy region. Varying noise is then believed
+# only if it lowers the median of squared left-out residuals to MAX_ERROR_SHARE: noise that is taken
+# for the function raises the errors of quiet labels, too. It is not tried if the experts find next
+# to no noise, or if half of the labels lie much closer to their predictions than expected: there
+# the function is steep in one place and flat elsewhere.
+MAX_ERROR_SHARE = 0.4
+MIN_TRIED_NOISE_SHARE, MIN_TYPICAL_SQUARE = 0.02, 0.1
 MIN_TEST_NATS = 2.0  # log posterior odds of the test, from which experts are selected again
 
 
@@ -89,22 +96,33 @@ def weigh_noise(
     `labels` (n) are tested; `included` (n,) masks the labels that selected the experts, `log_wrong`
     (n,) is the log density of wrong labels times their odds.
     """
-    found = _first_field(even, labels, included, log_wrong)
-    if found is None:
+    first = _first_field(even, labels, included, log_wrong)
+    if first is None:
         return None
+    found, noise_share = first
     varying, compared = select_again(found.field, found.right)
     included = included | (found.right > 0.5)
     refined, varying = _refine(varying, found.field, labels, included, log_wrong, compared)
-    even_p = _left_out(even, labels, labels, included).log_density(labels.y, labels.noise_var)
     noisy = labels.with_noise(refined.field)
-    varying_p = _left_out(varying, labels, noisy, included).log_density(
-        labels.y, labels.noise_var + refined.others
+    by_even, by_varying = (
+        _left_out(experts, labels, known, included)
+        for experts, known in ((even, labels), (varying, noisy))
     )
+    if noise_share < MIN_NOISE_SHARE and not _lowers_errors(by_even, by_varying, labels.y):
+        return None
+    even_p = by_even.log_density(labels.y, labels.noise_var)
+    varying_p = by_varying.log_density(labels.y, labels.noise_var + refined.others)
     log_p = [np.logaddexp(part, log_wrong) for part in (even_p, varying_p)]
     probability = hypothesis_probability(log_p[1] - log_p[0])
     if probability < MIN_HYPOTHESIS_POSTERIOR:
         return None
     return _merge(even, varying, refined, compared, probability, temper, most)
+
+
+def _lowers_errors(even: LeftOut, varying: LeftOut, y: Array) -> bool:
+    """Whether varying noise lowers the median of squared residuals to MAX_ERROR_SHARE."""
+    before, after = (float(np.median((y - one.moments[0]) ** 2)) for one in (even, varying))
+    return after < MAX_ERROR_SHARE * before
 
 
 def hypothesis_probability(gains: Array) -> float:
@@ -119,19 +137,25 @@ def hypothesis_probability(gains: Array) -> float:
 
 def _first_field(
     even: ModelSelection, labels: Labels, included: Mask, log_wrong: Array
-) -> FieldFit | None:
-    """The field by residuals of experts with even noise, where these favour one."""
+) -> tuple[FieldFit, float] | None:
+    """The field by residuals of experts with even noise, and the median share of the noise.
+
+    None if these residuals do not favour a field.
+    """
     found, level = _predicted(even, labels, labels, included)
     (mean, v), noise = found.moments, found.even_noise
     e, s = labels.y - mean, np.maximum(v + noise + labels.noise_var, LEAST_VARIANCE)
-    if float(np.median(noise / s)) < MIN_NOISE_SHARE:
+    noise_share, typical = float(np.median(noise / s)), float(np.median(e * e / s)) / MEDIAN_CHI2
+    if noise_share < MIN_NOISE_SHARE and (
+        noise_share < MIN_TRIED_NOISE_SHARE or typical < MIN_TYPICAL_SQUARE
+    ):
         return None
     test = test_field(labels.X, standardised_squares(e, s), level)
     if test.log_odds + LOG_PRIOR_ODDS <= MIN_TEST_NATS:
         return None
     residuals = Residuals(e * e, np.zeros(len(e)), np.log(s), log_wrong)
     log_level = float(np.log(max(float(noise.mean()), LEAST_VARIANCE)))
-    return fit_field(labels.X, residuals, log_level, test.likeliest)
+    return fit_field(labels.X, residuals, log_level, test.likeliest), noise_share
 
 
 def _refine(
