@@ -21,6 +21,7 @@ somebody's machine. Numbers that are not finite are null.
 """
 
 import argparse
+import ast
 import datetime
 import json
 import math
@@ -193,15 +194,40 @@ def commit() -> str:
 
 @cache
 def is_outdated(measured: str, root: Path = ROOT) -> bool:
-    """Whether the code that decides scores has changed since a commit; False without git."""
+    """Whether code that decides scores has changed since a commit; False without git.
+
+    Docstrings and comments are no code.
+    """
     rooms = [f"src/weal/{room}" for room in SCORING_ROOMS]
-    words = ["git", "diff", "--quiet", measured.rstrip("+"), "HEAD", "--", *rooms]
+    commit = measured.rstrip("+")
+    if not (root / ".git").exists():
+        return False
     try:
-        if not (root / ".git").exists():
-            return False
-        return subprocess.run(words, cwd=root, capture_output=True).returncode != 0
+        changed = _git(root, "diff", "--name-only", commit, "HEAD", "--", *rooms)
+        return any(
+            len({_code_of(root, one, path) for one in (commit, "HEAD")}) > 1
+            for path in changed.splitlines()
+        )
+    except subprocess.CalledProcessError:  # the commit is not in this clone
+        return True
     except OSError:
         return False
+
+
+def _code_of(root: Path, commit: str, path: str) -> str:
+    """A file at a commit without docstrings and comments; empty if there is no such file."""
+    try:
+        source = _git(root, "show", f"{commit}:{path}")
+    except subprocess.CalledProcessError:
+        return ""
+    if not path.endswith(".py"):
+        return source
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+        if isinstance(node, documented) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    return ast.dump(tree)
 
 
 def _git(folder: Path, *words: str) -> str:

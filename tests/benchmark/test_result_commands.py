@@ -78,9 +78,9 @@ def test_a_commit_is_outdated_when_the_code_that_decides_scores_changed(tmp_path
         done = subprocess.run(["git", *name, *words], cwd=tmp_path, capture_output=True, text=True)
         return done.stdout.strip()
 
-    def commit(path: str) -> str:
+    def commit(path: str, text: str = "a = 1") -> str:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(path)
+        (tmp_path / path).write_text(text)
         git("add", "-A")
         git("commit", "-qm", path)
         return git("rev-parse", "--short=10", "HEAD")
@@ -88,10 +88,12 @@ def test_a_commit_is_outdated_when_the_code_that_decides_scores_changed(tmp_path
     git("init", "-q")
     first = commit("src/weal/model/a.py")
     commit("docs/a.md")
+    commit("src/weal/model/a.py", '"""A docstring."""\n\na = 1  # a comment\n')
     assert not record.is_outdated(first, Path(tmp_path))
     assert record.is_outdated("0123456789", Path(tmp_path))  # of no history
-    record.is_outdated.cache_clear()
-    commit("src/weal/core/b.py")
-    assert record.is_outdated(first, Path(tmp_path))
+    for path, text in (("src/weal/core/b.py", "b = 1"), ("src/weal/model/a.py", "a = 2")):
+        commit(path, text)
+        record.is_outdated.cache_clear()
+        assert record.is_outdated(first, Path(tmp_path))
     record.is_outdated.cache_clear()
     assert not record.is_outdated(first, Path(tmp_path) / "none")

@@ -19,7 +19,9 @@ import weal
 
 LEVEL = 0.9
 BATCH = 3
-RTOL = 1e-6  # other numbers than labels may differ by rounding
+# Numbers other than labels may differ by rounding, which depends on the processor: an sd, the root
+# of a small difference of large numbers, differed by 3e-5.
+RTOL = 1e-4
 
 
 # Models
@@ -147,7 +149,10 @@ def weal_json(*words):
     return json.loads(out.buffer.getvalue().decode())
 
 
-SENTENCES = {"advice", "choice", "words", "sentences", "brief", "why", "message", "note", "needed"}
+SENTENCES = {
+    *("advice", "brief", "choice", "message", "mixtures", "needed", "note", "sentences", "why"),
+    "words",
+}
 CLOCK = {"since", "until", "time"}
 
 

@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 
 import weal
-from golden_0_2.reading import RTOL, assert_same, read_asks, read_out, weal_json
+from golden_0_2.reading import RTOL, assert_same, numbers_of, read_asks, read_out, weal_json
 from golden_0_2.relocation import broken_seals
 from golden_0_3 import reading
 
 HERE = Path(__file__).parent
 EXPECTED = json.loads((HERE / "expected.json").read_text("utf-8"))
+# Without snapshots experts are selected again, and processors differ in where a fit ends: a weight
+# of 0.26 differed by 3e-3, an sd of 0.004 beside labels of order 1 by 3e-4.
+REFITTED_RTOL = 1e-2
 CAMPAIGNS = pytest.mark.parametrize("name", EXPECTED["campaigns"])
 
 
@@ -60,7 +63,7 @@ def test_a_store_of_0_3_is_sound_and_has_its_tokens(store):
 def test_a_store_of_0_3_has_all_that_was_written(store, name):
     case = EXPECTED["campaigns"][name]
     assert_same(reading.read_campaign(store, name), case["written"], 0.0)
-    assert_same(read_out(store, name), case["out"], 0.0)
+    assert_same(read_out(store, name), case["out"], RTOL)
 
 
 @CAMPAIGNS
@@ -70,9 +73,10 @@ def test_a_store_of_0_3_predicts_and_asks_what_it_did(store, name, snapshots):
         with closing(sqlite3.connect(store)) as connection, connection:
             connection.execute("DELETE FROM weal_snapshot")
     case = EXPECTED["campaigns"][name]
-    assert_same(reading.read_beliefs(store, name), case["beliefs"], RTOL)
+    rtol = RTOL if snapshots == "with" else REFITTED_RTOL
+    assert_same(reading.read_beliefs(store, name), numbers_of(case["beliefs"]), rtol)
     if case["asks"] is not None:
-        assert_same(read_asks(store, name, "-n", "2"), case["asks"], RTOL)
+        assert_same(read_asks(store, name, "-n", "2"), case["asks"], rtol)
 
 
 def test_a_worksheet_of_0_3_can_be_filled_in_and_told(store, tmp_path):

@@ -49,6 +49,34 @@ def test_a_noisy_corner_is_found(corner):
     assert outside < 0.15
 
 
+def wavy(X):
+    along = 1.5 * np.sin(3.0 * X[:, 0]) + 1.5 * X[:, 0] * X[:, 2]
+    return 1.7 * (along + 4.0 * (X[:, 1] - 0.5) ** 2)
+
+
+@pytest.mark.parametrize("seed", [110, 118])
+def test_a_noisy_corner_is_found_where_experts_with_even_noise_follow_its_noise(seed):
+    """These experts find little noise: they take that of the corner for the function."""
+    rng = np.random.default_rng([seed, 0])
+    X, new = rng.random((80, 3)), rng.random((500, 3))
+    y = wavy(X) + np.where(loud(X), 1.0, 0.05) * rng.standard_normal(80)
+    model = EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)
+    assert varying(model) > 0.95
+    inside, outside = model.predict_noise([IN, OUT])
+    assert 0.5 < inside < 1.8
+    assert outside < 0.15
+    quiet = new[~loud(new)]
+    assert np.sqrt(np.mean((model.predict(quiet) - wavy(quiet)) ** 2)) < 0.2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_steep_function_without_noise_has_no_noisy_region(seed):
+    """Gramacy's function oscillates at one end and is smooth at the other."""
+    X = np.random.default_rng(seed).uniform(0.5, 2.5, size=(60, 1))
+    y = np.sin(10.0 * np.pi * X[:, 0]) / (2.0 * X[:, 0]) + (X[:, 0] - 1.0) ** 4
+    assert varying(EnsembleGPRegressor(random_state=0, model_version="0.3").fit(X, y)) == 0.0
+
+
 def test_intervals_and_density_have_the_noise_of_the_place(corner):
     low, high = corner.predict_interval([IN, OUT])
     assert high[0] - low[0] > 4.0 * (high[1] - low[1])
