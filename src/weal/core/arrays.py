@@ -1,9 +1,10 @@
 """Array types, sums and means that do not overflow, and matrices that grow by rows.
 
-`root_mean_square` and `standard_deviation` are those of values of any size: labels of 1e300 have
-squares that no float holds, and those of 1e-300 squares of 0. Values are divided by a power of two
-before they are squared, which is exact, so that ordinary values give the bits that numpy gives.
-`logsumexp` is that of `scipy.special`, to the last bit, and ten times as fast on short arrays.
+`root_mean_square` and `standard_deviation` accept values of any size: the squares of labels of
+1e300 overflow, and those of labels of 1e-300 underflow. Values are divided by a power of two before
+they are squared, which is exact, so that ordinary values give the bits that numpy gives.
+`logsumexp` equals that of `scipy.special` to the last bit, and is ten times as fast on short
+arrays.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ Index = Any  # which of the M experts: a slice, or positions
 Array = NDArray[np.float64]  # float32 where a docstring says so
 
 
-MANY_ROWS = 1024  # from which on there is room for a quarter as many, and not for as many again
+MANY_ROWS = 1024  # rows from which a buffer grows by a quarter instead of doubling
 
 
 def root_mean_square(values: Array) -> float:
@@ -73,7 +74,7 @@ def logsumexp(a: Any, axis: int | None = None) -> Any:
 
 def _logsumexp_of_scipy(values: Array, axis: int | None) -> Any:
     """The same by scipy, for arrays that are empty or not finite."""
-    from scipy.special import logsumexp as slow  # its import takes longer than most commands have
+    from scipy.special import logsumexp as slow  # its import takes longer than most commands
 
     return slow(values, axis=axis)
 
@@ -98,7 +99,7 @@ class LazyArray:
             make = self._make
             if make is not None:  # None: another thread has just computed it
                 self._array = make()
-            self._make = None  # what it was computed from may go
+            self._make = None  # frees the arrays that it was computed from
         return cast(Array, self._array)
 
     def __reduce__(self) -> tuple[Callable[[Array], "LazyArray"], tuple[Array]]:
@@ -113,9 +114,9 @@ def _known(array: Array) -> LazyArray:
 class GrowingRows:
     """M matrices (M, t, n) with an amortised `append` of rows; immutable like any other array.
 
-    The buffer behind it has room to spare. The first to append to a given length writes into the
-    buffer; an append to an older value (a fork) makes a copy. So one row costs its own size,
-    and what a value shows never changes.
+    The buffer has spare rows. The first append to a given length writes into the buffer; an append
+    to an older value (a fork) makes a copy. So one row costs its own size, and the rows of a value
+    never change.
     """
 
     __slots__ = ("_buffer", "_filled", "t")

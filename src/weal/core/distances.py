@@ -1,8 +1,8 @@
 """Squared distances between points, and space-filling starts from them.
 
-scipy has the faster function, but the import of `scipy.spatial` takes as long as some 1e8 terms,
-which a command that asks once need not pay. Both sum the inputs in the same order: the result is
-equal to the last bit, whichever is used.
+scipy has a faster function, but the import of `scipy.spatial` takes as long as some 1e8 terms, too
+long for a command that asks once. Both sum the inputs in the same order: the result is equal to the
+last bit, whichever is used.
 """
 
 import sys
@@ -15,7 +15,7 @@ from weal.core.arrays import Array
 from weal.core.tie_breaking import START_CANDIDATES, best
 
 MAX_TERMS_WITHOUT_SCIPY = 10**8  # terms up to which scipy is not loaded for it
-DISTANCE_BLOCK = 1 << 15  # distances at a time, that they stay in the processor's cache
+DISTANCE_BLOCK = 1 << 15  # distances at a time: they stay in the processor's cache
 
 
 def squared_distances(X: Array, Y: Array) -> Array:  # (N, N')

@@ -1,9 +1,9 @@
 """Hashes of ids and rows, for lookup and for samples that do not depend on order.
 
-An id has a hash of 64 bits that depends on nothing but the id: on whole numbers by mixing, on texts
-by their UTF-8 bytes, on anything else by its `repr`. A sample of a pool is the ids whose hash,
-mixed with the seed, is least: the same rows however the pool is cut up and in whatever order it
-is read, and the sample of two pools follows from their samples.
+An id has a hash of 64 bits that depends on the id alone: whole numbers are mixed, texts are hashed
+by their UTF-8 bytes, anything else by its `repr`. A sample of a pool consists of the ids whose
+hashes, mixed with the seed, are least: it depends neither on the order of the rows nor on how the
+pool is divided, and the sample of two pools follows from their samples.
 
 The mixing is splitmix64's: a bijection, so that different hashes stay different.
 [1] Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014.
@@ -29,7 +29,7 @@ Hashes = NDArray[np.uint64]
 MAX_HASHED_BYTES = 64  # bytes of a text that are hashed as words; longer ones by blake2b
 _HASH_STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_TEXT_SALT = np.uint64(0xD1B54A32D192ED03)  # so that "7" is not 7
+_TEXT_SALT = np.uint64(0xD1B54A32D192ED03)  # so that "7" and 7 have different hashes
 _HASH_BLOCK_IDS = 1 << 16
 
 
@@ -54,7 +54,8 @@ def hash_numbers(ids: NDArray[Any]) -> Hashes:
 def hash_texts(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Hashes:
     """Hashes of n texts in one byte array; text i has the bytes offsets[i] to offsets[i + 1].
 
-    A text is read as words of 8 bytes, the last filled up with zeros, and its length goes in too.
+    A text is read as words of 8 bytes, the last one padded with zeros, and its length is hashed
+    too.
     """
     lengths = np.diff(offsets)
     found = np.empty(len(lengths), np.uint64)

@@ -4,10 +4,10 @@
          [2, 3, 0],      packed: 1 2 3 4 5 6
          [4, 5, 6]]
 
-A row more is t + 1 numbers at the end, and the first n rows are the first n (n + 1) / 2 numbers. So
-BLAS solves with the numbers in place (`dtpsv`), whatever room there is behind them. A square matrix
-with spare room is not contiguous: it would be copied for every solution, which takes five times as
-long as the solution itself at 2,000 labels.
+A further row is t + 1 numbers at the end, and the first n rows are the first n (n + 1) / 2 numbers.
+So BLAS solves with the numbers in place (`dtpsv`), whatever spare room follows them. A square
+matrix with spare room is not contiguous: it would be copied for every solution, which takes five
+times as long as the solution itself at 2,000 labels.
 """
 
 from typing import Self
@@ -22,7 +22,7 @@ MIN_ROOM = 64  # numbers
 
 
 def packed_size(t: int) -> int:
-    """The numbers of a packed triangle of t rows.
+    """The number of entries of a packed triangle of t rows.
 
     >>> packed_size(3)
     6
@@ -33,8 +33,8 @@ def packed_size(t: int) -> int:
 class PackedFactors:
     """M lower triangles (M, t, t) with an amortised `append` of a row; immutable.
 
-    The first to append to a given length writes into the spare room of the buffer; an append to an
-    older value (a fork) makes a copy. What a value shows never changes.
+    The first append to a given length writes into the spare room of the buffer; an append to an
+    older value (a fork) makes a copy. The rows of a value never change.
     """
 
     __slots__ = ("_buffer", "_filled", "t")

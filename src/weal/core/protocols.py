@@ -10,7 +10,7 @@
                 (`extensions.variance_reduction`)
     Reference   points whose mean variance `ivr` reduces (`extensions.reference_variance`)
 
-Code outside of the kinds asks these methods, and never for the class of an expert.
+Code outside of the kinds calls these methods, and never checks the class of an expert.
 """
 
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self

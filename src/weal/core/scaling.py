@@ -2,9 +2,9 @@
 
     x_scaled = (x - x_mean) / x_sd        y_scaled = (y - y_mean) / y_sd
 
-A density of y is one of y_scaled divided by y_sd. A column that does not vary has no scale:
-it is centred and left in its own unit, so that it adds nothing to any distance. Labels that do
-not vary are measured against their own size, which a change of units leaves alone.
+A density of y is one of y_scaled divided by y_sd. A column that does not vary has no scale: it is
+centred and left in its own unit, so that it adds nothing to any distance. Labels that do not vary
+are scaled by their own size, so that a change of units makes no difference.
 
 A column with heavy tails (one value at 1243 among threes) would be squeezed to a point by its sd. A
 column with a large fourth moment is warped first, x -> asinh((x - median) / spread), where spread
@@ -179,7 +179,7 @@ def _compress_tails(X: Array, median: Array | None, spread: Array | None) -> Arr
 
 
 def principal_axes(X: Array, weights: Array) -> tuple[Array, Array, Array, Array]:
-    """Principal axes of rows X (N, d), whose columns count as variance weights (d,) > 0.
+    """Principal axes of rows X (N, d), with columns of variances `weights` (d,) > 0.
 
     Centre and unit (d,) of the columns, axes (d, d) as columns of (X - centre) / unit, the one of
     the largest variance first, and their shares of the variance (d,). The largest entry of an axis

@@ -1,13 +1,14 @@
 """The best candidate by score, with ties broken by a hash of the id, and merged over blocks.
 
-Ties. Scores within TIE of the best, relative to it, are equal for us, and the candidate with the
-least hash of (seed, id) is taken: rounding, the order of the pool and the number of threads
-decide nothing.
+Ties. Scores within the relative difference TIE_RTOL of the best count as equal, and the candidate
+with the least hash of (seed, id) is chosen: rounding, the order of the pool and the number of
+threads decide nothing.
 
-Blocks. `best_candidates` looks at one block of candidates, `merge` puts two answers together, in
-any order and grouping with the same result: an answer holds the few best, and all that could still
-be chosen once a better score turns up elsewhere. A candidate cannot if another has as good a score
-and a lesser hash, so that even where all scores are equal few are held.
+Blocks. `best_candidates` returns the best of one block of candidates, and `merge` combines two such
+results; the order and the grouping make no difference. A result has the few best candidates, and
+all that could still be chosen if another block has a better score. A candidate cannot be chosen if
+another one has as good a score and a lesser hash, so even where all scores are equal a result is
+short.
 
 Start. Before there are labels enough for a model, each next point is the one farthest from all
 points taken so far among a random handful of candidates (Mitchell's best candidate): it fills the
@@ -44,7 +45,7 @@ class BestCandidates:
     """The best of some candidates, sorted by descending score, then by hash."""
 
     entries: tuple[TieEntry, ...] = ()
-    few: int = 1  # how many are wanted at least, where there are so many
+    few: int = 1  # least number of entries, if there are so many candidates
 
     @property
     def position(self) -> int:
@@ -74,12 +75,12 @@ def best_candidates(
         least = min(least, float(np.partition(masked, last)[last]))
     found = np.flatnonzero(free & (masked >= least))
     quick = np.array([crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in found.tolist()])
-    if len(found) == 1:  # nobody ties with the best
+    if len(found) == 1:  # no other candidate ties with the best
         kept = np.zeros(1, dtype=np.intp)
     else:
         order = np.lexsort((quick, -masked[found]))
-        # Of equal hashes the long ones decide, which few need: a candidate whose hash is no greater
-        # than all before.
+        # Where hashes are equal the long ones decide. They are computed for few candidates: for the
+        # ones whose hash is no greater than all before.
         least_before = np.minimum.accumulate(quick[order])
         kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
     entries = [

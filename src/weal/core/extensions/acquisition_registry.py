@@ -4,8 +4,8 @@
     "ucb(2)"      a function with parameters, made by a factory from numbers
     "straddle(90)"
 
-A package registers its own under the entry point group `weal.acquisitions`, so that campaigns find
-it in every process; a program does it with `register_acquisition`. A registered object is a
+A package registers its functions under the entry point group `weal.acquisitions`, so that campaigns
+find them in every process; a program calls `register_acquisition`. A registered object is a
 function of a `Belief`, or a factory with the attribute `makes_acquisition`, which takes numbers.
 """
 

@@ -4,14 +4,14 @@ With k_i a one-dimensional Matern 5/2 in input i, at its own lengthscale,
 
     k = [prod_i (1 + s k_i) - 1] / [(1 + s)^d - 1]
 
-is the sum over all sets of inputs of the products of their k_i, a set of n inputs weighing s^n.
-s -> 0 leaves the sum of the k_i, an additive function; s -> inf their product. A function with
-weak interactions needs far fewer labels than a product knows how to use: f(x) = g(x_1) + h(x_2)
-is learnt from labels that have nothing but one input in common.
+is the sum over all sets of inputs of the products of their k_i, a set of n inputs weighing s^n. As
+s -> 0 it is the sum of the k_i, an additive function; as s -> inf, their product. A function with
+weak interactions needs far fewer labels than under a product kernel: f(x) = g(x_1) + h(x_2) is
+learnt from labels that have only one input in common.
 [2] Duvenaud, Nickisch, Rasmussen: Additive Gaussian processes, 2011.
 
-Powers of 1 + s leave the range of floats, and at small s the difference its digits. So the sum is
-built input by input, E_n = [prod_{i <= n} (1 + s k_i) - 1] / (1 + s)^n, of positive terms alone:
+Powers of 1 + s overflow, and at small s the difference loses its digits. So the sum is built input
+by input, E_n = [prod_{i <= n} (1 + s k_i) - 1] / (1 + s)^n, from positive terms alone:
 
     E_n = E_{n-1} (1 + s k_n) / (1 + s) + s k_n / (1 + s)^n        k = E_d / [1 - (1 + s)^-d]
 """
@@ -25,10 +25,10 @@ from weal.core.paper.kernels import register_family
 
 ANOVA = "anova"  # the name of the family
 
-# Correlations at a time, that they stay in the processor's cache; and numbers of a matrix (d, T).
+# Correlations, and numbers of a matrix (d, T), at a time: they stay in the processor's cache.
 CORRELATION_BLOCK, SLOPE_BLOCK = 1 << 14, 1 << 16
 # Weight of the empty set up to which k is [prod_i (1 + s k_i)/(1 + s)^d - weight] / (1 - weight):
-# the difference leaves all digits but one.
+# the difference loses one digit at most.
 MAX_EMPTY_SHARE = 0.9
 WIDE = 100  # inputs from which slopes are taken from the product
 
@@ -105,7 +105,7 @@ def _product(each: Array, s: float) -> Array:
 def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
     """K (T,) at p = (log l_1 .. log l_d, log s), for squared distances D2 (d, T) by input.
 
-    The other part takes w (T,) to w'dk/dp (d + 1,). With f_i = (1 + s k_i) / (1 + s), G their
+    The second value maps w (T,) to w'dk/dp (d + 1,). With f_i = (1 + s k_i) / (1 + s), G their
     product and Z = 1 - (1 + s)^-d, both sums are relative to (1 + s)^d:
 
         dk/dk_i    = s G / [(1 + s) f_i Z]           dk_i/dlog l_i = a^2 (1 + a) exp(-a) / 3

@@ -17,11 +17,11 @@ with the magnitude integrated out (`integrated_evidence`) is, up to a constant,
     dL   = 1/2 tr(W dC)                 W = (a / b) C^-1 y y'C^-1 - C^-1
 
 The log prior of p is added. The prior of log lam is uniform between SOUGHT_RATIOS, with NOISE_HILL
-of its mass in a normal around the noise of real labels: one smooth function or another interpolates
-forty labels of five inputs, and only the prior says that labels without noise are rare. Labels that
-state their noise lower that normal. L-BFGS finds the peak from a fixed start, so that it depends on
-the set of labels alone; `forward` finds a start where few of many inputs matter. Peaks are compared
-by Laplace's approximation of the integral over the P parameters,
+of its mass in a normal around the noise of real labels: some smooth function interpolates any forty
+labels of five inputs, and only the prior says that labels without noise are rare. Labels that state
+their noise lower the mass of that normal. L-BFGS finds the peak from a fixed start, so that it
+depends on the set of labels alone; `forward` finds a start where few of many inputs matter. Peaks
+are compared by Laplace's approximation of the integral over the P parameters,
 
     log Z = L(p*) + log prior(p*) + P/2 log 2 pi - 1/2 log |H|,    H = -d2(L + log prior)
 
@@ -71,7 +71,7 @@ from weal.core.extensions.trend_kernel import TREND
 from weal.core.one_hot import matrix_distances, pair_distances
 from weal.core.paper.kernels import FAMILIES, Kernel
 
-WIDE = 100  # inputs from which formulas for many are used; the last digits of others stay
+WIDE = 100  # inputs from which formulas for many are used; fits of fewer keep their last digits
 Slopes = Callable[[Array], Array]  # w (T,) -> w'dk/dp (P,)
 # Families whose alpha is fitted: correlations and their slopes, and steps for many inputs.
 WITH_STRENGTH = {
@@ -179,9 +179,9 @@ def _lengths_prior(d: int, has_strength: bool) -> tuple[Array, float]:
 LOG_RATIOS = float(np.log(SOUGHT_RATIOS[1] / SOUGHT_RATIOS[0]))
 LOG_NOISE_RATIO = float(np.log(NOISE_RATIO))
 LOG_ENDS = tuple(np.log(SOUGHT_RATIOS).tolist())  # of log lam
-# No direction counts as wider than the prior of log lam, which has no peak where it is no matter.
+# No direction counts as wider than the prior of log lam, which is flat where noise does not matter.
 LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
-FINITE_DIFFERENCE_STEP = 1e-3  # of the finite differences of the gradient that H is made of
+FINITE_DIFFERENCE_STEP = 1e-3  # of the finite differences of the gradient that give H
 SINGULAR_LOSS = 1e100  # the loss where C is singular in double precision
 
 
@@ -193,7 +193,7 @@ class EvidenceFit:
     D2: Array  # (d, T)  squared distances by input, for the T = t (t - 1) / 2 pairs of labels
     pairs: Any  # rows and columns (T,), (T,) of the pairs, below the diagonal
     y: Array  # (t,)
-    noise_var: Array  # (t,)  noise ratios of the labels' own
+    noise_var: Array  # (t,)  stated noise ratios of the labels
     places: Any  # (T,)  places of the pairs in a matrix (t, t) whose columns are contiguous
     untold: float  # share of the labels without stated noise
 
@@ -277,7 +277,7 @@ class EvidencePeak:
     H: Array  # (P, P)  minus its second derivatives
     slope: Array  # (P,)  against the bound that a parameter lies on; 0 where it is on none
     log_z: float  # Laplace evidence, without the constant of `evidence_constant`
-    unit: float = 1.0  # that noise which labels bring along was measured by
+    unit: float = 1.0  # by which stated noise variances were divided
 
     @property
     def kernel(self) -> Kernel:
@@ -296,7 +296,7 @@ def fit(
 ) -> EvidencePeak:  # fmt: skip
     """The maximum of the evidence, searched from a kernel and a noise ratio.
 
-    `parameters` have another prior than `kernel_parameters` gives.
+    `parameters` may have another prior than that of `kernel_parameters`.
     """
     shape = parameters or kernel_parameters(start, start.n_inputs(X.shape[1]))
     problem = EvidenceFit.of(shape, X, y, noise_var)
@@ -340,7 +340,7 @@ def peak_at(
 
 
 def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
-    """Log prior density of log lam and its slope, for this count of labels without stated noise."""
+    """Log prior density of log lam and its slope, for this share of labels without stated noise."""
     z = (log_lam - LOG_NOISE_RATIO) / NOISE_SPREAD
     share = untold * NOISE_HILL
     hill = share * float(np.exp(-0.5 * z * z)) / (NOISE_SPREAD * (2.0 * np.pi) ** 0.5)
@@ -351,9 +351,9 @@ def noise_prior(log_lam: float, untold: float = 1.0) -> tuple[float, float]:
 def forward(kernel: Kernel, X: Array, y: Array, noise_var: Array) -> Kernel:
     """Forward selection: a kernel with short lengthscales for the relevant inputs only.
 
-    From none, the input that lifts the evidence most is taken next, until none lifts it by
-    FORWARD_GAIN; at the noise ratio FORWARD_RATIO, with an even sample of FORWARD_LABELS labels
-    where there are more.
+    Starting with none, the input that raises the evidence most is added, until none raises it by
+    FORWARD_GAIN. The noise ratio is FORWARD_RATIO; of more than FORWARD_LABELS labels an even
+    sample is used.
     """
     X, y, noise_var = even_sample(FORWARD_LABELS, X, y, noise_var)
     d = kernel.n_inputs(X.shape[1])

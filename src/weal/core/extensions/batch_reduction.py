@@ -10,9 +10,9 @@ whatever the label is. So a batch can be chosen, and its joint value is known, b
 
     gain(i) = sum_m w_m mean_p C_m(i, p)^2 / (C_m(i, i) + s_m)
 
-is what i removes of the mean variance over the points, the largest one is taken, and the
-covariances are updated. The gains of a batch add up to its joint value. Weights stay, and the
-variance between experts is left out.
+is the part of the mean variance over the points that i removes. The candidate with the largest gain
+is chosen, and the covariances are updated. The gains of a batch add up to its joint value. Weights
+stay, and the variance between experts is left out.
 
     M experts, N candidates, R points; magnitudes are in C and s
 """
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from weal.core.arrays import Array
 
-TINY = 1e-300  # that no variance of a label is below
+TINY = 1e-300  # lower bound of the variance of a label
 
 
 def greedy_reduction(

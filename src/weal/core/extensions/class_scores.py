@@ -5,12 +5,12 @@ With p_ik the probability of class k for label i, and c_i the class that was see
     log loss      -1/t sum_i log p_i,c_i
     accuracy      share of labels whose class is the most probable
     baseline      the log loss of the shares of the classes among the other labels, each class
-                  counted once more: (n_c - 1 + 1) / (t - 1 + K). What a model without inputs has
+                  counted once more: (n_c - 1 + 1) / (t - 1 + K); that of a model without inputs
     calibration   in bins of the probability of a class: its mean, the share of labels that are of
                   the class, and their number; over all classes, for two classes of the second
     calibration error   mean absolute difference of the two, weighted by the numbers
 
-Log loss is below its baseline where inputs tell something about the class.
+Log loss is below its baseline where inputs are informative about the class.
 """
 
 from dataclasses import dataclass

@@ -4,23 +4,23 @@
     e ~ Student-t with 2 a degrees of freedom and squared scale (b / a) s
 
 Conjugate experts need no optimiser and adapt their scale with every label; the product of their
-predictive densities is the exact evidence, with sig2 integrated out. Their variance is that of
-the Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
+predictive densities is the exact evidence, with sig2 integrated out. Their variance is that of the
+Student-t, b / (a - 1) times v: scores and mixtures use it as if it were normal, densities and
 intervals use the Student-t itself. The prior is worth 2 A0 = 1 label of variance B0 / A0 = 1 in
-scaled-label units, or of another variance where the labels have turned out to vary otherwise. Up to
-the second label that Student-t has no variance: what counts as such is b / LEAST_SHAPE, which is 1
-before the first.
+scaled-label units, or of another variance where the labels vary by another amount. Up to the second
+label the Student-t has no variance: b / LEAST_SHAPE is used instead, which is 1 before the first
+label.
 
 Where experts were selected by the labels, a label is predicted with a larger variance:
 
     (b / a) s (1 + kappa / (2 a))
 
-kappa is `fitted_freedom`, what the fit of kernel parameters has spent, in labels: the more, the
-noisier labels are to an expert. A dozen experts represent what labels leave open of these only in
-part. Evidence and weights are not affected.
+kappa is `fitted_freedom`, the number of labels that the fit of kernel parameters has spent: the
+larger, the noisier labels are to an expert. A dozen experts represent the uncertainty of these
+parameters only in part. Evidence and weights are not affected.
 
 A noise variance that is stated in label units becomes a ratio by division by `unit`: the magnitude
-expected when the experts were selected (`label_noise`). No label changes the unit, since then the
+expected when the experts were selected (`label_noise`). No label changes the unit, or else the
 order of labels would matter.
 """
 
@@ -34,11 +34,11 @@ from weal.core.arrays import Array, Index
 from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.paper.fixed_magnitude import LOG_2_PI, Z_MAX, along_experts, half_square
 
-# Share of b that is left, at least, when a label is taken away; less would be rounding.
+# Least share of b that remains when a label is removed; less would be rounding.
 LEAST_LEFT = 4 * float(np.finfo(np.float64).eps)
 
 
-# What a - 1 counts as at least.
+# Lower bound of a - 1.
 LEAST_SHAPE = 0.5
 
 
@@ -48,8 +48,8 @@ class ConjugateMagnitude:
 
     a: Array  # (M,)
     b: Array  # (M,), or (M, ...) where `with_innovation` and `without` were called for many at once
-    unit: Array  # (M,)  what noise that is known in label units is divided by
-    fitted_freedom: Array | None = None  # (M,)  kappa; None: 0, of kernels that were given
+    unit: Array  # (M,)  divisor of noise variances in label units
+    fitted_freedom: Array | None = None  # (M,)  kappa; None: 0, for given kernels
 
     @classmethod
     def prior(

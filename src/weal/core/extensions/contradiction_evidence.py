@@ -19,7 +19,7 @@ covariance of the labels under an expert, R the other labels, log Z the log of t
 
 Gains are logs of these ratios, in nats. Wrong sets are searched under each expert alone: A = C^-1,
 and the label with the largest e_i^2 / s_i = (A y)_i^2 / A_ii is left out, then the next, by steps
-of rank one (`outliers.inclusion`); all experts weigh the best sets.
+of rank one (`outliers.inclusion`); the best sets are compared under all experts.
 
 A region of the inputs may explain a group as well, and then the group is not reported:
 
@@ -45,11 +45,11 @@ from weal.core.extensions.outliers.prior import Mask
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.kernels import Kernel, correlation
 
-RATIOS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0)  # noise over magnitude, of the experts that weigh
-SHIFT = 1.0  # variance of what is added to all labels of a group, in units of the magnitude
-RUN_SDS, WRONG_SDS = 2.0, 5.0  # widths of what a stuck or wrong label may be, in sds of the labels
-MOST_SHARE, MOST_WRONG = 0.2, 10  # of the labels that a wrong set has at most
-WEIGHED = 8  # wrong sets that all experts weigh
+RATIOS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0)  # noise over magnitude, of the experts
+SHIFT = 1.0  # variance of the shift of all labels of a group, in units of the magnitude
+RUN_SDS, WRONG_SDS = 2.0, 5.0  # widths of stuck and wrong labels, in sds of the labels
+MOST_SHARE, MOST_WRONG = 0.2, 10  # largest share and number of labels in a wrong set
+WEIGHED = 8  # wrong sets that are compared under all experts
 MIN_WARP_SPREAD = 1e-6  # spread over sd from which labels are also warped
 DECILES = 2.563  # between the first and the ninth decile of a normal, in sds
 
@@ -60,7 +60,7 @@ class Evidence:
 
     C: Array  # (m, t, t)
     Y: Array  # (t, w)
-    log_slope: Array  # (t, w)  of the way from labels as they are
+    log_slope: Array  # (t, w)  of the transform
 
     def log_z(self) -> float:
         """Log of the mean evidence over experts and transforms."""
@@ -230,7 +230,7 @@ RIVAL_INPUTS, STEP_INPUTS = 10, 3
 QUANTILES = (0.2, 0.35, 0.5, 0.65, 0.8)
 NEAREST = 3
 RIDGE = 0.1  # of the ridge regression, in units of the variances of the inputs
-FEWEST = 2  # labels of a region, and outside of it
+FEWEST = 2  # least number of labels in a region, and outside of it
 
 
 def regions(X: Array, group: Mask) -> list[Mask]:

@@ -6,8 +6,8 @@
                        `weal.FeatureEncoder`, whose owner keeps the frequencies (tag Encoded)
     InducingFeatures   phi(x) = L^-1 k(Z, x) for inducing points Z (`inducing_gp`, tag Inducing)
 
-An embedding knows what its kind of expert needs: the experts without a label, the form that a pool
-keeps, the targets of `mvr` and the reference points of `ivr`. Tags are written into files.
+An embedding provides the objects of its kind of expert: the experts without a label, the form that
+a pool keeps, the targets of `mvr` and the reference points of `ivr`. Tags are written into files.
 """
 
 from abc import ABC, abstractmethod

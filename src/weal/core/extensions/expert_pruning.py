@@ -8,9 +8,10 @@ the expert (Cauchy and Schwarz):
     var_m(x) <= V_m = sig2_m k_m(x, x)
     |mu_m(x)| <= B_m = sqrt(k_m(x, x)) |theta_m|  on features,  sqrt(k_m(x, x)) |z_m|  exact
 
-With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest score over the pool:
+With mean_H = sum_H w mu, b >= |mean_H|, T a lower bound of the largest score over the pool, and
+BOUND = MAX_SCORE_ERROR:
 
-    score             what is left out adds                       at most           promise
+    score             contribution of dropped experts             at most           tolerance
     wvar              sum_R w var                                 sum_R w V             BOUND T
     ivr               sum_R w r,   r <= V                         sum_R w V             BOUND T
     qbc               sum_R w (mu - mean_H)^2 - (sum_R w mu)^2    sum_R w (B + b)^2     BOUND T
@@ -23,13 +24,13 @@ With mean_H = sum_H w mu, b >= |mean_H|, and T a lower bound of the largest scor
     mean              sum_R w mu                                  sqrt(sum_R w sum_R w B^2)
                                                                   <= sqrt(BOUND sum_R w T_qbc)
     igs               its largest distance times that of the mean
-    mvr               exempt: it looks at experts of weight 1e-2 and more alone
+    mvr               exempt: it uses only experts of weight 1e-2 or more
 
-c is the largest of |1/2 log(2 pi var)| from VAR_FLOOR to V, 345 nats. An expert with a weight of
-NEGLIGIBLE is kept, and then, one after the other, the expert that could add most, until the sums
-fit. Where one expert has all the weight, disagreement comes from the others alone: a bound on
-weights only would change the order of qbc. A score as small as rounding (eps^2 of b^2, or of V) is
-not bounded any further.
+c is the largest of |1/2 log(2 pi var)| from VAR_FLOOR to V, 345 nats. Experts with a weight of
+NEGLIGIBLE or more are kept, and then, one after the other, the expert that could add most, until
+the sums are within the tolerances. Where one expert has all the weight, disagreement comes from the
+others alone: a bound on weights only would change the order of qbc. A score as small as rounding
+(eps^2 of b^2, or of V) is not bounded any further.
 
 The kept experts are a function of the ensemble and the pool alone. A user's own score sees the kept
 experts, with weights that sum to 1 - sum_R w.
@@ -45,12 +46,12 @@ from weal.core.arrays import Array
 from weal.core.paper.acquisition import NEGLIGIBLE_WEIGHT, VAR_FLOOR
 from weal.core.paper.ensemble import Ensemble
 
-MAX_SCORE_ERROR = 1e-9  # what the tie rule forgives (`tie_breaking.TIE_RTOL`)
+MAX_SCORE_ERROR = 1e-9  # within the tolerance of ties (`tie_breaking.TIE_RTOL`)
 _EPS = float(np.finfo(np.float64).eps)
 
 Members = NDArray[np.intp]
-# Of some experts (H,): means, variances and, where ivr is looked at, reductions (H, N) on some of
-# the candidates, in scaled units; None if it is not.
+# Of some experts (H,): means, variances and, where ivr is used, reductions (H, N) on some of the
+# candidates, in scaled units; None if it is not used.
 Believed = Callable[[Members], tuple[Array, Array, Array | None]]
 
 

@@ -10,7 +10,7 @@
                    [2] Bryan et al.: Active learning for identifying function threshold boundaries,
                    2005
 
-Of ei, each expert has its own expectation, of a normal or of a Student-t with nu degrees of
+For ei, each expert has its own expectation, of a normal or of a Student-t with nu degrees of
 freedom; with z = (mu - y*) / scale, T and t its cdf and density,
 
     E(f - y*)+ = scale [ (nu + z^2) / (nu - 1) t(z) + z T(z) ]

@@ -6,7 +6,7 @@ one with the largest remainder; with row_j the rows of the factor, r(x) = k(x, x
 The search ends when the mean remainder is small enough. [2] Harbrecht, Peters, Schneider: On the
 low-rank approximation by the pivoted Cholesky decomposition, 2012. Points are chosen in rounds of
 one matrix product each: those of the largest remainders that, given each other, still have
-MIN_PIVOT_SHARE of the largest one. The kernel and the points alone decide.
+MIN_PIVOT_SHARE of the largest one. The choice depends on the kernel and the points alone.
 
 Experts. With L L' = k(Z, Z) and phi(x) = L^-1 k(Z, x) the prior is split,
 
@@ -18,7 +18,7 @@ kernel's; with all labelled points in Z the expert is the exact one. The error i
 of two remainders, at most sqrt(r(x) r(x')): nothing is lost where r is small against the noise.
 
 This is an expert on features (`feature_gp`) whose labels have the noise ratio lam + r, and whose
-variances have r on top:
+variances are larger by r:
 
     v(x) = phi'Sigma phi + r(x)    s = phi'Sigma phi + r + lam    c(x) = phi(x)'Sigma phi(x*)
 
@@ -46,10 +46,10 @@ from weal.core.paper.fixed_magnitude import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
 from weal.core.protocols import ExpertsOfKind
 
-# points taken in a turn at most, and those it looks at
+# largest number of points chosen in a round, and of candidates compared in it
 PIVOTS_PER_ROUND, PIVOT_CANDIDATES_PER_ROUND = 128, 256
 MIN_PIVOT_SHARE = 0.5
-REMAINDER_DIGITS = 9  # to which remainders are compared, so that rounding does not choose
+REMAINDER_DIGITS = 9  # to which remainders are compared, so that rounding does not decide
 LEAST_PIVOT = 1e-11  # of the prior variance: a remainder below it is rounding
 
 
@@ -59,7 +59,7 @@ class PivotSet:
 
     rows: NDArray[np.intp]  # (m,)  positions, in the order in which they were taken
     left: float  # mean of the remainders of the others
-    enough: bool  # whether that was enough, or is rounding
+    enough: bool  # whether that is small enough, or rounding
 
 
 def pivoted_cholesky(kernel: Kernel, X: Array, most: int, enough: float) -> PivotSet:
@@ -96,7 +96,7 @@ def _mean(left: Array, m: int) -> float:
 def _greedy(R: Array, most: int, rounding: float) -> NDArray[np.intp]:
     """Greedy pivots in R (n, n), a residual covariance: the largest diagonal each time.
 
-    Stops below HALF of the first pivot or at rounding; there is at least one.
+    Stops below MIN_PIVOT_SHARE of the first pivot or at rounding; there is at least one.
     """
     left, rows = np.diag(R).copy(), np.empty((most, len(R)))
     top, taken = float(left.max()), list[int]()

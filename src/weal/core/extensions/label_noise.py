@@ -1,9 +1,8 @@
 """Known noise variances of labels, converted to ratios to an unknown magnitude.
 
-A label that brings a noise variance x along has the variance sig2 (k + lam) + x. With sig2
-integrated out (`conjugate_magnitude`) that has no closed form, unless x is measured by a `unit` and
-counts as sig2 x / unit. If labels select an expert, its unit is the magnitude at the
-maximum of
+A label with a stated noise variance x has the variance sig2 (k + lam) + x. With sig2 integrated out
+(`conjugate_magnitude`) that has no closed form, unless x is measured by a `unit` and counts as sig2
+x / unit. If labels select an expert, its unit is the magnitude at the maximum of
 
     sig2^-A0 exp(-B0 / sig2) N(y; 0, sig2 C + diag(x)),      C = K + lam I
 
@@ -17,15 +16,16 @@ signal, and the maximum is where
 each direction weighted by its share of signal. Iterated from where the prior peaks, this
 is MacKay's rule. [2] MacKay: Bayesian interpolation, 1992. It depends on the set of labels alone.
 
-Experts that no label has selected have the unit that makes labels vary by 1, as scaled ones do. Two
-standardised points are 2 d apart, squared, so that the variance around a constant is
+Experts that were not selected by labels have the unit under which labels have variance 1, as scaled
+labels do. Two standardised points are 2 d apart, squared, so that the variance around a constant is
 sig2 (1 - k + lam), with k the correlation at r2 = 2 sum_i 1 / l_i^2.
 
 Without stated noise every label informs about sig2, if only by its noise, and the prior of sig2
-hardly matters. With it only the few directions do that a smooth function varies in, and the prior
-would penalise long lengthscales, whose magnitudes are large: the errors of a line were 9 % larger
-with the truth stated than without. So when experts are compared, each is given back what the prior
-of log sig2 took, its height at the unit (`prior_height`); as if it were flat.
+hardly matters. With stated noise only the few directions in which a smooth function varies inform
+about it, and the prior would penalise long lengthscales, whose magnitudes are large: the errors of
+a line were 9 % larger with the true noise stated than without. So when experts are compared, the
+log density of the prior of log sig2 at the unit (`prior_height`) is subtracted, as if that prior
+were flat.
 """
 
 from collections.abc import Sequence

@@ -4,16 +4,16 @@ Nearly the identity in the middle, a log in the tails; then to mean 0 and sd 1:
 
     u = asinh((y - median) / spread)        z = (u - mean) / sd
 
-Beliefs in z are mapped back. Quantiles map as they are; a density of y is that
-of z times dz/dy; noise known of a label is multiplied by dz/dy there. Of the moments: if u is
-N(a, b^2), and a label has noise of variance n^2 in u, then what the label is expected to be, given
-f, is g = median + spread exp(n^2 / 2) sinh(u), which has, without quadrature,
+Beliefs in z are mapped back. Quantiles map as they are; a density of y is that of z times dz/dy;
+the known noise sd of a label is multiplied by dz/dy there. For the moments: if u is N(a, b^2), and
+a label has noise of variance n^2 in u, then the expected label, given f, is g = median + spread
+exp(n^2 / 2) sinh(u), which has in closed form
 
     mean   median + spread exp((b^2 + n^2) / 2) sinh a
     var    spread^2 exp(n^2) / 2 (exp(b^2) - 1) (exp(b^2) cosh 2a + 1)
 
-but on average b^2 + n^2 is limited to MAX_WARPED_MEAN_VARIANCE: far from labels the tail of the
-normal, of which nothing is known, would raise it.
+but in the formula of the mean b^2 + n^2 is limited to MAX_WARPED_MEAN_VARIANCE: far from labels the
+tail of the normal, of which nothing is known, would raise it.
 """
 
 from dataclasses import dataclass
@@ -25,9 +25,8 @@ from weal.core.constants import MAX_WARPED_MEAN_VARIANCE
 from weal.core.paper.ensemble import Ensemble, mixture
 from weal.core.scaling import NORMAL_RANGE, location_scale
 
-# u is a Student-t's, of which sinh has no mean: its normal approximation is not used where its
-# variance is larger than this. sinh is not used either where squares would leave the range of
-# floats.
+# For a Student-t u, sinh(u) has no mean: the variance of the normal approximation of u is limited
+# to the first number. |u| is limited to the second one, so that squares do not overflow.
 MAX_WARP_SPREAD, FARTHEST_WARPED = 4.0, 150.0
 LEAST_SPREAD = 1e-6  # of the sd; below it, half of the labels are equal
 
@@ -74,7 +73,7 @@ class LabelWarp:
     def moments(self, mu: Array, var: Array, noise: Array) -> tuple[Array, Array]:
         """Means and variances (...) of unwarped f, from moments of f and noise variances in z.
 
-        Where z is uncertain the mean is nearer the median than that of a normal would be.
+        Where z is uncertain the mean is nearer to the median than that of a normal z would be.
         """
         if not self.spread:
             return mu, var

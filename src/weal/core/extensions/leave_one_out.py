@@ -80,8 +80,8 @@ def left_out(
 ) -> tuple[Array, Array, Array]:
     """Leave-one-out innovations e, variances s and noise ratios lam (M, t) of labels y (t,).
 
-    `noise_var` (t,) has known noise variances. Of some of the labels, all
-    others count, where `which` has their positions.
+    `noise_var` (t,) has known noise variances. With `which`, positions of labels, only these are
+    left out, each from all others.
     """
     lam = np.maximum(ens.ratios(ens.known_noise(X, noise_var)), LEAST_RATIO)
     if len(y) <= ROOT_LABELS or ens.experts.label_factor(0) is not None:
@@ -157,9 +157,9 @@ def left_out_mixture(
 
 
 def without(ens: Ensemble, e: Array, s: Array) -> Ensemble:
-    """Weights and magnitudes as if a label that is left out with e and s (M,) had not come.
+    """Weights and magnitudes without a label of leave-one-out e and s (M,).
 
-    Its experts are still conditioned on the label: the prediction of its point without it is e, s.
+    The experts are still conditioned on the label: the prediction of its point without it is e, s.
     """
     scale, added = remove_label(ens, ens.scale, e, s)
     return replace(ens, log_w=normalise(ens.log_w - added), scale=scale)

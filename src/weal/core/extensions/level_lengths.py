@@ -11,7 +11,8 @@ category, so that exchangeable levels are in the middle of the prior:
     r2 = sum_j (x_j - x'_j)^2 / l_j^2       = 1 / l_a^2 + 1 / l_b^2 for levels a and b
 
 The fit starts from the peak of the same family with exchangeable levels, and the Laplace evidence
-decides between the two. It has as many parameters as columns, so it is made for at most
+decides between the two. A fit has as many parameters as columns, so the class is used for at most
+MAX_LEVEL_COLUMNS columns.
 """
 
 from collections.abc import Sequence
@@ -64,8 +65,8 @@ def prior_covariance(widths: Widths) -> Array:  # (d, d)
 def level_order(X: Array, y: Array, widths: Widths) -> NDArray[np.intp]:  # (d,)
     """Columns in an order that follows from the labels: that of the levels does not matter.
 
-    The levels of a category go by their number of labels, and by the sums of these and of their
-    squares. Levels without a label stay as they are.
+    The levels of a category are ordered by their number of labels, then by the sums of these and of
+    their squares. Levels without a label keep their order.
     """
     sums = np.stack([X.T @ (y * y), X.T @ y, X.sum(axis=0)])  # (3, d)
     each = [at.start + np.lexsort(sums[:, at]) for at in column_slices(widths)]

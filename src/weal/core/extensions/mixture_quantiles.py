@@ -1,8 +1,8 @@
 r"""Quantiles of a mixture of Student-t or normal distributions, for many points at once.
 
-The label of a point is believed to be sum_m w_m T_nu((y - mu_m) / c_m), with nu degrees of freedom
-(`conjugate_magnitude`). `ensemble.quantile` solves for y by evaluating each T_nu, a continued
-fraction. Here T_nu is read from a table. With
+The label of a point has the distribution function sum_m w_m T_nu((y - mu_m) / c_m), with nu degrees
+of freedom (`conjugate_magnitude`). `ensemble.quantile` solves for y by evaluating each T_nu, a
+continued fraction. Here T_nu is read from a table. With
 
     x = t / sqrt(1 + t^2 / nu)        f(x) = dT_nu / dx ~ (1 - x^2 / nu)^(nu / 2 - 1)
 

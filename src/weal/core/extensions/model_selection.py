@@ -17,17 +17,17 @@ All share one prior of the noise ratio (`ard.noise_prior`), or a class would gai
 noise of the labels. Evidence, Laplace's for fitted kernels, gives posterior probabilities;
 posterior points represent each peak (`posterior_points`).
 
-Selected are experts with a posterior of MIN_MODEL_POSTERIOR or more, MAX_EXPERTS at most, and
-always the best of every class with that much. They get the posterior of dropped experts of their
-class, since the grid spreads its mass over many. Their log prior makes their weights, after all
-labels, equal to these posteriors. The result is a function of the set of labels alone.
+Experts with a posterior of MIN_MODEL_POSTERIOR or more are selected, MAX_EXPERTS at most, and
+always the best expert of every class with that posterior. They get the posterior of dropped experts
+of their class, since the grid spreads its mass over many. Their log prior makes their weights,
+after all labels, equal to these posteriors. The result is a function of the set of labels alone.
 
 Many labels. A fit of one lengthscale for each input factorises some forty t x t matrices, so
 selection uses a sample of the labels. Then the best expert of each selected family, and of the
 other family of the grid, is fitted again to more labels, and experts are compared by log prior plus
-log evidence, with Laplace's penalty log Z - log evidence as the log prior of a fitted one. Few
-labels may be interpolated by a function that varies too fast, and a fit from there stays there: a
-fit starts from the most probable of several longer lengthscales and larger noises.
+log evidence, with Laplace's penalty log Z - log evidence as the log prior of a fitted one. A
+function that varies too fast may interpolate few labels, and a fit that starts there stays there.
+So a fit starts from the most probable of several longer lengthscales and larger noises.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ class ModelSelection:
 
     kernels: tuple[Kernel, ...]  # H
     noise: Array  # (H,)  lam
-    unit: Array  # (H,)  of the noise that labels bring along
+    unit: Array  # (H,)  of stated noise variances
     log_prior: Array  # (H,)  their log weights before the first label, not normalised
     fitted: float  # posterior of the classes with one lengthscale for each input
 
@@ -189,8 +189,8 @@ def _best(
 def _excess(log_post: Array, of_subsets: NDArray[np.bool_]) -> Array:  # (n,)
     """Log posterior that a class has beyond the limit, for its candidates; 0 for others.
 
-    A chain of nested subsets is few of many, and Laplace's evidence of a smooth function on few
-    labels is surer of them than it should be. Experts of all inputs widen intervals where they
+    A chain of nested subsets has few of all subsets, and Laplace's evidence of a smooth function on
+    few labels overstates their probability. Experts of all inputs widen intervals where they
     disagree, and cost little where they agree.
     """
     if not of_subsets.any():
@@ -229,8 +229,9 @@ def _peaks(
 ) -> list[EvidencePeak]:  # fmt: skip
     """The peak of each family, from the best of its kernels on the grid.
 
-    With MANY_INPUTS or more, of which few may matter, also from where `forward` leads: one
-    lengthscale for all may see nothing but noise there, and so would what is fitted from it.
+    With MANY_INPUTS inputs or more, also from the kernel of `forward`: where few inputs matter, a
+    kernel with one lengthscale for all may explain labels by noise alone, and so would a fit from
+    it.
     """
     peaks = []
     for family in dict.fromkeys(kernel.family for kernel in kernels):
@@ -249,8 +250,8 @@ def _trend_models(
 ) -> CandidateModels | None:
     """The class with a linear trend, fitted from the most probable peak without one.
 
-    None if a trend at that peak makes the labels less likely by MAX_TREND_LOSS_NATS: a smooth
-    function without noise, say, of which deviations of a Matern kernel know less.
+    None if a trend at that peak makes the labels less likely by MAX_TREND_LOSS_NATS: for example
+    labels of a smooth function without noise, which a Matern kernel of deviations fits worse.
     """
     best = max(peaks, key=lambda peak: peak.log_z)
     kernel = replace(best.kernel, family=TREND, alpha=TREND_STRENGTH)

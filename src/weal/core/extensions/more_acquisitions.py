@@ -13,12 +13,11 @@
               1e-3 nats while sds are within a factor of 3, to 0.3 beyond.
     mvr       the expected fall of the variance of the mixture over the targets, the change of the
               weights with the label included: MV of `variance_reduction`. For one expert it is ivr.
-    mvr-var   sqrt(MV gpm-var): what a label would teach about the whole pool, where the mixture
-              is unsure.
-    mvr-var-igs  sqrt(MV gpm-var igs), the default: far from what was measured, too, which helps
-              where the model is wrong about itself.
+    mvr-var   sqrt(MV gpm-var): the reduction over the whole pool, where the mixture is uncertain.
+    mvr-var-igs  sqrt(MV gpm-var igs), the default: also far from measured points, which helps
+              where the model is misspecified.
     mvr-var-misfit  sqrt(MV gpm-var) igs^p: p rises from 0 to 1/2 with the share of the variance
-              that the model leaves unexplained, once there are labels enough to say so.
+              that the model leaves unexplained, once there are enough labels.
     igs       min_i |x - x_i| |mean(x) - y_i| over the labels i: far in input and in output.
               [4] Wu, Lin, Huang: Active learning for regression using greedy sampling, 2019.
 
@@ -44,7 +43,7 @@ from weal.core.paper.acquisition import (
     score_traits,
 )
 
-IGS_BLOCK_DISTANCES = 1 << 16  # of `igs`, at a time, that they stay in the processor's cache
+IGS_BLOCK_DISTANCES = 1 << 16  # of `igs`, at a time: they stay in the processor's cache
 
 
 @score_traits(pointwise=True, amount=True, needs_reduction=True)
@@ -76,13 +75,13 @@ def mvr_var(belief: Belief) -> Array:
 
 @score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr_var_igs(belief: Belief) -> Array:
-    """`mvr-var` times the root of `igs`: the default of 0.2."""
+    """`mvr-var` times the root of `igs`: the default."""
     return mvr_var(belief) * np.sqrt(igs(belief))
 
 
 @score_traits(pointwise=True, amount=True, needs_targets=True)
 def mvr_var_misfit(belief: Belief) -> Array:
-    """`mvr-var` times a power of `igs`, for labels enough to say that the model does not fit."""
+    """`mvr-var` times a power of `igs`, once enough labels show that the model does not fit."""
     power = misfit_power(unexplained_share(belief), len(belief.y_labelled))
     return mvr_var(belief) * igs(belief) ** power if power > 0.0 else mvr_var(belief)
 
@@ -139,7 +138,8 @@ def _divergences(w: Array, mu: Array, sd: Array) -> Array:
     out = np.empty_like(mu)
     for m in range(len(w)):
         wider = (sd[m] / sd)[:, None, :]  # (M, 1, N)
-        # The nodes mu_m + sd_m x as the others see them; mu_m - mu first, for mu_m may be large.
+        # The nodes mu_m + sd_m x, standardised by each expert; mu_m - mu first, since mu_m may be
+        # large.
         gap = ((mu[m] - mu) / sd)[:, None, :] + wider * HERMITE_NODES[:, None]  # (M, Q, N)
         gap = np.minimum(np.abs(gap), MAX_STANDARDISED_DISTANCE)
         ratio = wider * np.exp(0.5 * (HERMITE_NODES[:, None] ** 2 - gap * gap))

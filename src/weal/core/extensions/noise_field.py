@@ -4,9 +4,9 @@ Residuals e_i at points x_i are believed to be
 
     e_i ~ (1 - eps) N(0, u_i + n(x_i)) + eps q_i        n(x) = exp(o(x) + g(x))
 
-with u_i a variance that is known, o an offset that is known, q_i the density of labels that are
-wrong, and g a Gaussian process: an unknown constant of variance LEVEL_VARIANCE plus tau^2 k. With
-r_i the probability that residual i is right, its log density has the slope and Fisher's information
+with u_i a known variance, o a known offset, q_i the density of wrong labels, and g a Gaussian
+process: an unknown constant of variance LEVEL_VARIANCE plus tau^2 k. With r_i the probability that
+residual i is right, its log density has the slope and Fisher's information
 
     1/2 r_i rho_i (e_i^2 / s_i - 1)      1/2 r_i rho_i^2      s_i = u_i + n_i,  rho_i = n_i / s_i
 
@@ -15,7 +15,7 @@ Fisher scoring finds the mode of g, Laplace's approximation there its evidence a
     g(x) = k(x, X) beta      var g(x) = k(x, x) - k(x, X) R B^-1 R k(X, x)      B = I + R K R
 
 with R the root of the information. A bounded density of wrong labels bounds the influence of each:
-one gross error costs log q, whatever its size, and becomes no noisy region.
+one gross error costs log q, whatever its size, and does not become a noisy region.
 [1] Goldberg, Williams, Bishop: Regression with input-dependent noise, 1997. [2] Rasmussen,
 Williams: Gaussian processes for machine learning, 2006, section 3.4.
 """
@@ -39,7 +39,7 @@ MAX_OWN_SHARE = 0.99  # of g at a residual, given that residual alone
 
 
 class Residuals(NamedTuple):
-    """Residuals of labels, and what is known of their variances."""
+    """Residuals of labels, and the known part of their variances."""
 
     square: Array  # (t,)  e^2
     known: Array  # (t,)  u

@@ -115,7 +115,7 @@ def _sides(X: Array, j: int) -> _Sides:
 
 
 def _one_side(side: _Sides, q: Array) -> _Boxes:
-    """Boxes of one side. The complement of a side is the same split: the side above stands."""
+    """Boxes of one side. The complement of a side is the same split: the side above is used."""
     half = slice(0, len(side.bounds) // 2)
     log_z = log_odds(side.inside[half].sum(axis=1), side.inside[half] @ q, q)
     bounds = np.repeat(side.bounds[half, None], 2, axis=1)

@@ -1,4 +1,4 @@
-"""Pass/fail labels as a regression: labels, their noise, probabilities, and what a label tells.
+"""Pass/fail labels as a regression: labels, their noise, probabilities, and information.
 
 A label of K = 2 classes is a Dirichlet with the parameter alpha for each class and 1 more for the
 class that was seen; its gammas as log-normals of the same mean and variance give each class a
@@ -9,7 +9,7 @@ alpha. The difference g of the two latents is all that matters:
     g = +-C,  C = log((1 + alpha) / alpha) + (s2- - s2+) / 2      noise variance s2+ + s2-
 
 so that f = g / C has labels +1 (pass) and -1 (fail) with the noise variance (s2+ + s2-) / C^2. It
-is stated with every label, those still to come included; what experts estimate comes on top.
+is stated with every label, future ones included; the noise that experts estimate is added.
 [1] Milios et al.: Dirichlet-based Gaussian processes for large-scale calibrated classification,
 2018.
 
@@ -24,9 +24,10 @@ The information of a label about f and about which expert is right (BALD), with 
     h(E p) - E h(p),      p = sigma(g),  g = k C f
 
 [3] Houlsby et al.: Bayesian active learning, 2011. Both expectations are over the mixture. Where g
-has a large variance s2, nodes of Gauss-Hermite miss the narrow h: they are placed by the product
-of N(g; mu, s2) and a normal of variance ENTROPY_VARIANCE, which h resembles. Of p, the cdf of a
-normal of variance 8 / pi has a closed form, and the nodes integrate the rest. Right to 1e-5.
+has a large variance s2, nodes of Gauss-Hermite miss the narrow h: they are placed by the product of
+N(g; mu, s2) and a normal of variance ENTROPY_VARIANCE, which h resembles. For p, the expectation of
+the cdf of a normal of variance 8 / pi has a closed form, and the nodes integrate the rest. Right to
+1e-5.
 """
 
 from collections.abc import Callable
@@ -71,7 +72,7 @@ def log_loss(p: Array, y: Array) -> Array:
 def fit_slope(w: Array, mu: Array, var: Array, y: Array) -> float:
     """The slope k for labels y (t,), from leave-one-out weights and moments (M, t).
 
-    It is 1 where all labels are the same: they cannot tell whether probabilities are too sure.
+    It is 1 where all labels are equal: they do not show whether probabilities are overconfident.
     """
     if (y == y[0]).all():
         return 1.0

@@ -30,8 +30,8 @@ from weal.core.extensions.label_noise import prior_height
 from weal.core.paper.ensemble import normalise
 from weal.core.paper.kernels import Kernel
 
-MAX_LOG_OVERWEIGHT = 2.0  # log of what a point may count more than the approximation says
-MAX_LOG_UNDERWEIGHT = 700.0  # log of what it may count less, that none is left without any
+MAX_LOG_OVERWEIGHT = 2.0  # log of the largest ratio of a weight to that of the approximation
+MAX_LOG_UNDERWEIGHT = 700.0  # log of the largest inverse ratio, so that no weight is 0
 
 
 def posterior_points(
@@ -101,7 +101,7 @@ def point_candidates(
 ) -> CandidateModels:  # fmt: skip
     """The posterior points of a peak as experts, and their log posteriors within its class.
 
-    `on_all` makes kernels of all inputs of those of a peak on some.
+    `on_all` converts the kernels of a peak on some inputs to kernels on all inputs.
     """
     points, log_share, L, b = posterior_points(peak, pairs)
     constant, shape = evidence_constant(len(y)), peak.fit.shape

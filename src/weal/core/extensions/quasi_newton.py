@@ -1,14 +1,14 @@
 """Quasi-Newton minimisation from a start near the minimum, with the Hessian of a neighbour.
 
 L-BFGS-B begins without a Hessian and takes tens of evaluations of an ill-conditioned loss. Where
-the minimum of a similar problem is known with its Hessian H, as of the same labels with one input
-more, steps of BFGS from there take a handful:
+the minimum of a similar problem is known with its Hessian H, such as that of the same labels with
+one more input, BFGS from there takes a handful of evaluations:
 
     p <- clip(p - H_F^-1 g_F)          F: parameters that no bound stops
     H <- H + u u' / s'u - H s s'H / s'H s        s: the step, u: the change of the gradient
 
-Directions in which H is not convex are used with the size of their curvature, MIN_CURVATURE at
-least. A step that lowers the loss too little is halved.
+Directions in which H is not convex are used with the absolute value of their curvature,
+MIN_CURVATURE at least. A step that lowers the loss too little is halved.
 [2] Nocedal, Wright: Numerical optimization, 2006, chapters 6 and 18.3 (damping).
 """
 
@@ -22,7 +22,7 @@ from weal.core.arrays import Array
 MAX_STEPS, MAX_HALVINGS = 20, 6
 MIN_CURVATURE = 0.1
 MAX_STEP = 3.0  # of one parameter, which is a logarithm
-MIN_DECREASE = 1e-4  # of what the slope promises (Armijo)
+MIN_DECREASE = 1e-4  # of the decrease that the slope predicts (Armijo)
 MIN_CONVEXITY = 0.2  # of s'u over s'H s, below which the update is damped
 
 

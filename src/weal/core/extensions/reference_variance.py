@@ -6,7 +6,8 @@ the reference points and s its innovation variance, cov(x, r) -= c(x) c_r / s, s
 
     q -= 2 c h / s - c^2 p / s^2       h(x) = mean_r cov(x, r) c_r       p = mean_r c_r^2
 
-two columns a label instead of a quadratic form. What h takes depends on the kind of expert:
+two columns for each label instead of a quadratic form. The formula of h depends on the kind of
+expert:
 
     features   h = Phi Sigma G g, p = g'G g, with G = mean_r phi_r phi_r' fixed at the start
     exact      h = (k(x, R) c_R - V(x)'V(R) c_R) / |R|, over a sample R of the reference points

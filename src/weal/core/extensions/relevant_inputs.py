@@ -1,21 +1,21 @@
 """Subsets of relevant inputs: a class of models in which the other inputs do not matter.
 
-The prior of lengthscales (`ard`) lets no input be switched off. Here a subset S of the d inputs
+The prior of lengthscales (`ard`) does not switch off any input. Here a subset S of the d inputs
 matters and f is constant along the others, whose lengthscale is IRRELEVANT:
 
-    log P(S) = -log d - log C(d, |S|)          every size alike, every subset of a size alike
+    log P(S) = -log d - log C(d, |S|)          all sizes equally, all subsets of a size equally
 
 The |S| lengthscales have the prior of a table of |S| inputs. Evidence is Laplace's, as for all
 fitted kernels, and the class is averaged with the others by evidence, up to MAX_SUBSET_POSTERIOR.
 
 2^d subsets are too many. For each family a chain of nested subsets leads from its peak on all
-inputs downwards: the inputs left out next are those without which the labels stay most probable
-while the other lengthscales and the noise stay as they are, one Cholesky factor for each; several
-at once as long as together they cost less than FREE_NATS. The rest is fitted again from there
-(`quasi_newton`), with the Hessian of the larger set as a start. The chain ends where no input can
-be left out for HOPELESS_NATS, or MAX_FALL_NATS below the most probable subset or class. Every
-subset that may get MIN_SUBSET_POSTERIOR is represented by posterior points, the more of them the
-more probable it is.
+inputs downwards: the input left out next is the one without which the labels stay most probable
+with the other lengthscales and the noise unchanged, one Cholesky factor for each input; several are
+left out at once if together they cost less than FREE_NATS. The other parameters are fitted again
+from there (`quasi_newton`), with the Hessian of the larger set as a start. The chain ends where no
+input can be left out for HOPELESS_NATS, or MAX_FALL_NATS below the most probable subset or class.
+Every subset that may get MIN_SUBSET_POSTERIOR is represented by posterior points, the more of them
+the more probable it is.
 
 The columns of a category are one input (`core.one_hot`): they enter and leave together.
 [2] Linkletter, Bingham, Hengartner, Higdon, Ye: Variable selection for Gaussian process models in
@@ -48,12 +48,12 @@ from weal.core.paper.kernels import FAMILIES, Kernel
 # Prior probability of the class. On six fits to 50 and 70 labels of the malaria task, of whose 8
 # inputs some matter little, log10 NMSE was higher by 0.05 with 0.3, by 0.035 with 0.1.
 SUBSET_SHARE = 0.1
-MIN_INPUTS = 4  # from which there is such a class
+MIN_INPUTS = 4  # from which the class exists
 MIN_SUBSET_POSTERIOR = 0.01  # of a subset that gets experts, over that of the most probable model
-# Of the class: experts of all inputs always have the rest. A chain of subsets is few of many, and
-# with few labels without noise their evidence is too sure of them: a yield was predicted as 85.3 +-
-# 0.8 from 16 labels and measured as 71.3. Three of 15 inputs that matter, 100 labels without noise:
-# log10 NMSE -4.4 without the class, -6.1 with it and this limit, -6.8 without the limit.
+# Of the class: experts of all inputs always have the rest. A chain has few of all subsets, and with
+# few labels without noise the evidence overstates their probability: a yield was predicted as 85.3
+# +- 0.8 from 16 labels and measured as 71.3. Three of 15 inputs that matter, 100 labels without
+# noise: log10 NMSE -4.4 without the class, -6.1 with it and this limit, -6.8 without the limit.
 MAX_SUBSET_POSTERIOR = 0.9
 HOPELESS_NATS = 8.0  # log evidence that an input left out may cost before the rest is fitted
 FREE_NATS = 1.0  # log evidence that inputs left out at once may cost together
@@ -61,7 +61,7 @@ MAX_FALL_NATS = 8.0
 # nats of a fit within a chain, and of a subset that gets experts: the order of labels must not show
 CHAIN_TOLERANCE, PEAK_TOLERANCE = 1e-2, 1e-8
 HESSIAN_STEP = 1e-2  # longer than `ard`'s: rounding shows where labels have no noise
-# nats that leaving out one more input may win: what lies below by more than all that is hopeless
+# nats that leaving out one more input may gain: a subset below by more than all these is dropped
 MAX_GAIN_NATS = 2.0
 MAX_FAMILY_NATS = 6.0  # that a family may be behind on all inputs
 LAPLACE_NATS = 1.5  # by which an evidence changes with the exact Hessian
@@ -193,7 +193,7 @@ def _refit(peak: EvidencePeak, kept: NDArray[np.intp]) -> EvidencePeak:
 
 
 def _polish(one: SubsetPeak) -> SubsetPeak:
-    """The subset at its peak, to all digits that count, with the Hessian there."""
+    """The subset at its peak, to all significant digits, with the Hessian there."""
     problem, peak = one.peak.fit, one.peak
     found = quasi_newton.minimise(problem.loss, peak.p, peak.H, *problem.bounds, PEAK_TOLERANCE)
     exact = ard.peak_at(problem, found.p, found.loss, found.gradient, step=HESSIAN_STEP)
@@ -228,7 +228,7 @@ def relevant(kernel: Kernel, d: int) -> NDArray[np.bool_]:  # (d,)
 def relevance_probability(kernels: Sequence[Kernel], weights: Array, d: int) -> Array:  # (d,)
     """Posterior probability that each of d columns matters, of experts with these weights (M,).
 
-    Weight that experts of all inputs have whatever the labels say favours no input.
+    The weight that experts of all inputs always have favours no input.
     """
     irrelevant = np.array([kernel.column_scales(d) >= IRRELEVANT for kernel in kernels])  # (M, d)
     spoken = weights @ irrelevant.astype(np.float64) / MAX_SUBSET_POSTERIOR

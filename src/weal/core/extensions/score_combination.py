@@ -10,9 +10,9 @@ over the free candidates, and
            (`uncertainty_in_noise`): what is left to learn of q. The noise counts as MIN_NOISE_SD
            label sds at least
 
-so that a quantity that is known well enough has little say.
+so that a quantity that is known well enough has little weight.
 
-A run works with probability P. What is expected of it (`weigh_by_probability`):
+A run works with probability P. Its expected score (`weigh_by_probability`):
 
     score is the log of an amount     score + log P
     another score                     (score - least) P, least the smallest score if it is below 0:

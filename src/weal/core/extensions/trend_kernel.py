@@ -4,18 +4,18 @@ With b a Matern 5/2 and g an RBF of lengthscales TREND_REACH = c times as long,
 
     k(r2) = (1 - h) b(r2) + h g(r2 / c^2)        h = c^2 tau / (1 + c^2 tau)
 
-tau is the strength of the trend. Over distances that are short for g, g = 1 - r2 / (2 c^2): that
-is the covariance of a constant and of a linear function whose slope in input i has tau / l_i^2
-times the variance of the deviations, up to terms that a constant of large variance takes up. So
-labels with a linear trend are extrapolated by it, where a single correlation would return to the
-mean, and deviations may vary fast. An input that matters little has a small slope too, since slopes
-and deviations share the lengthscales l_i.
+tau is the strength of the trend. Over distances that are short for g, g = 1 - r2 / (2 c^2): that is
+the covariance of a constant and of a linear function whose slope in input i has tau / l_i^2 times
+the variance of the deviations, up to terms that a constant of large variance absorbs. So labels
+with a linear trend are extrapolated by it, where a single correlation would return to the mean, and
+deviations may vary fast. An input that matters little has a small slope too, since slopes and
+deviations share the lengthscales l_i.
 
 k is a function of one distance, and 1 at r2 = 0. It is a mixture of RBFs over their scale, as its
 two parts are, and has random features.
 
-Most of the magnitude belongs to g and is nothing that labels show. `log_visible_share` is the log
-of the share of it that varies over a lengthscale: noise ratios and the prior of the magnitude are
+Most of the magnitude belongs to g and is not visible in labels. `log_visible_share` is the log of
+the share of it that varies over a lengthscale: noise ratios and the prior of the magnitude are
 relative to that (`ard`), and mean the same as in other families.
 """
 
@@ -65,7 +65,7 @@ def spectral_scale(rng: np.random.Generator, D: int, tau: float) -> Array:
 def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
     """K (T,) at p = (log l_1 .. log l_d, log tau), for squared distances D2 (d, T) by input.
 
-    The other part takes w (T,) to w'dk/dp (d + 1,), as `slope` and `slope_by_strength`.
+    The second value maps w (T,) to w'dk/dp (d + 1,), by `slope` and `slope_by_strength`.
     """
     h, inverse = long_share(float(np.exp(p[-1]))), np.exp(-2.0 * p[:-1])
     r2 = inverse @ D2

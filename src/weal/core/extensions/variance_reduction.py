@@ -1,23 +1,23 @@
 """Expected reduction of the mixture's variance by a label: the MV of `mvr`.
 
-A label y of x moves the experts and their weights, and with both the mean of the mixture at every
-target r. By the law of total variance the variance of the mixture falls, in expectation, by the
-variance of that mean. With H experts, d_m(r) = mu_m(r) - mean(r), C_m(x, r) the posterior
-covariance and s_m(x) = var_m(x) + noise_m:
+A label y of x changes the experts and their weights, and so the mean of the mixture at every target
+r. By the law of total variance the variance of the mixture falls, in expectation, by the variance
+of that mean. With H experts, d_m(r) = mu_m(r) - mean(r), C_m(x, r) the posterior covariance and
+s_m(x) = var_m(x) + noise_m:
 
     W_m(y) ~ w_m N(y; mu_m, s_m)              weights after the label
     mean'(r) - mean(r) = a'[d(r); C(x, r)]    a = [W_m ; W_m (y - mu_m) / s_m]   (2H)
     G(x) = E a a'                             over y ~ p = sum_j w_j N(mu_j, s_j)
     MV(x) = mean over r of d'G_11 d + 2 d'G_12 C + C'G_22 C
 
-For one expert it is what `ivr` is, mean_r C^2 / s. Student-t components count as Gaussians of the
-same variance.
+For one expert it equals `ivr`, mean_r C^2 / s. Student-t components count as Gaussians of the same
+variance.
 
-G is an integral over y alone. Its nodes are some for each expert, evenly within a few of its sds,
-and all of them together are one grid for the trapezoidal rule: wherever an expert has something to
-say the grid is as fine as it takes. Gauss-Hermite nodes around each expert miss or hit by chance
-what narrower ones say: with 24 of them, and sds that differ by factors of up to 10, MV was off by
-up to 13 %, here by 4 %. The weights of the rule are positive, so that MV is a sum of squares.
+G is an integral over y alone. Every expert has a few nodes, spaced evenly within a few of its sds,
+and all nodes together are one grid for the trapezoidal rule: it is fine enough wherever the density
+of an expert is large. Gauss-Hermite nodes around each expert hit or miss the densities of narrower
+ones by chance: with 24 of them, and sds that differ by factors of up to 10, MV was off by up to 13
+%, here by 4 %. The weights of the rule are positive, so that MV is a sum of squares.
 
 The targets are R points of the pool. `FeatureTargets` and `ExactTargets` give the posterior
 covariance C(x, r) of any block of candidates with them, a function of the block and of numbers that
@@ -43,14 +43,14 @@ from weal.core.paper.exact_gp import CorrelatedPoints, ExactExperts, all_correla
 from weal.core.paper.feature_gp import FeatureExperts
 from weal.core.paper.kernels import Kernel
 
-# Nodes of each expert, by how many experts there are at most, and how many sds they reach: so
-# many that MV is right to 5 % for sds that differ by factors of up to 40.
+# Largest number of experts, nodes of each expert, and their reach in sds: MV is right to 5 % for
+# sds that differ by factors of up to 40.
 NODES_BY_EXPERTS = ((3, 12, 3.8), (5, 10, 3.5), (MAX_EXPERTS_IN_REDUCTION, 9, 3.5))
 BLOCK_DENSITIES = (
     1 << 15
 )  # densities that are computed together: they stay in the processor's cache
 _NEGLIGIBLE_DENSITY_SDS = (
-    1e2  # standardised distance beyond which a density is exp(-5e3) = 0: held there to square
+    1e2  # standardised distance of a density of exp(-5e3) = 0, beyond which distances are clipped
 )
 
 
@@ -110,7 +110,7 @@ def _nodes(H: int) -> Array:  # (Q,)
 
 def _moments(w: Array, mu: Array, sd: Array, z: Array) -> Array:  # (n, 2H, 2H)
     """E a a' for means mu and sds sd (n, H) of a label, with nodes z (Q,) of each expert."""
-    mu = mu - (mu @ w)[:, None]  # means may be large beside what tells them apart
+    mu = mu - (mu @ w)[:, None]  # means may be large beside their differences
     y = (mu[:, :, None] + sd[:, :, None] * z).reshape(len(mu), -1)  # (n, HQ)
     y.sort(axis=1)
     u = (y[:, None, :] - mu[:, :, None]) / sd[:, :, None]  # (n, H, HQ)

@@ -1,7 +1,7 @@
 """Varying noise as a hypothesis beside even noise, weighted by evidence.
 
     test     leave-one-out residuals of the experts with even noise: does their size depend on the
-             inputs or on the level more than chance would have it?
+             inputs or on the level more than by chance?
     select   experts selected again, with the noise n(x) found so stated for every label
     refine   the residuals of these experts, whose variance of f fits that noise, give the final n
     weigh    both sets of experts enter the mixture with their log prior plus log evidence
@@ -14,9 +14,9 @@ residuals, of mean 1, are pseudo observations of 1 + g with variance 2,
     log odds = log sum_k P(k) N(q - 1; 0, K_k + 2 I) - log N(q - 1; 0, K_even + 2 I)
 
 Evidences of labels with and without stated noise are compared under a flat prior of the log
-magnitude (`label_noise.prior_height`). The field was fitted to the same labels, so its experts pay
-what the fit gained: Laplace's log evidence minus the log density at its mode, as in the refits of
-`model_selection`. The result is a function of the set of labels alone.
+magnitude (`label_noise.prior_height`). The field was fitted to the same labels, so its experts are
+penalised by the gain of the fit: Laplace's log evidence minus the log density at its mode, as in
+the refits of `model_selection`. The result is a function of the set of labels alone.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,7 @@ FIELD_FAMILY = "matern52"
 FIELD_LENGTHS = (0.6, 1.2)  # times sqrt(d), of all inputs; a single input, a level, a region has 1
 FIELD_SDS = (1.0, 2.5)  # tau
 NOT_READ = 1e6  # lengthscale of an input that a field does not depend on
-MAX_SINGLE_INPUTS = 4  # inputs that a field is a function of alone, of all
+MAX_SINGLE_INPUTS = 4  # fields of a single input: one for each of so many inputs
 MAX_FITTED_FIELDS = 4  # candidates whose modes are found
 MAX_TEST_SQUARE = 9.0  # of a standardised residual in the test
 MEDIAN_CHI2 = 0.4549  # of one degree of freedom

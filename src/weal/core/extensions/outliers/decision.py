@@ -23,13 +23,13 @@ including j are rank-one steps of A (`InclusionState`):
 `find_outliers` first computes the odds under the experts that all labels select. Where no label is
 surprising or isolated, it stops. Otherwise it searches forward and backward from gross outliers:
 over a coarse grid of experts, then with experts selected by the included labels, and again without
-labels whose decimal point has likely slipped, since experts that know a wrong label take it for
-noise. The result is compared with "no label is wrong" by the evidence of all selected experts, with
-and without a warp (`label_warp`): a skewed function is not an error. Each excluded label is
+labels whose decimal point has likely slipped, since experts conditioned on a wrong label treat it
+as noise. The result is compared with "no label is wrong" by the evidence of all selected experts,
+with and without a warp (`label_warp`): a skewed function is not an error. Each excluded label is
 penalised, since no model is true: by OUTLIER_PENALTY_NATS, or FAR_OUTLIER_PENALTY_NATS where a
 label lies beyond all others by more than their range. Such a label is excluded also where the
 evidence is undecided: one wrong label in ten does more harm than one missing label. Two labels that
-are likely swapped (`slips_and_swaps`) stay included, and undecided.
+are likely swapped (`slips_and_swaps`) stay included, with a probability below one half.
 
 [2] Box, Tiao: A Bayesian approach to some outlier problems, 1968.
 """
@@ -72,10 +72,10 @@ from weal.core.one_hot import Widths
 
 # nats by which the grid may contradict outliers that fitted experts decide on
 MAX_GRID_DEFICIT_NATS = 4.0
-# probability of being wrong of a label that is likely in another's place
+# probability of being wrong of a label that was probably swapped
 MAX_SWAP_PROBABILITY = 0.45
 MIN_WARPED_LABELS = 1e-15  # spread over sd down to which labels may be skewed
-# nats, and twice what fitted experts add, within which a coarse grid decides nothing
+# nats, and twice the gain of fitted experts, within which a coarse grid does not decide
 UNDECIDED_MARGIN_NATS = 10.0
 
 
@@ -104,8 +104,8 @@ def find_outliers(
     """Find the outliers among labels y (t,) at X (t, d), and select experts with the others.
 
     `noise_var` (t,) has known noise variances; labels that are `sure` (t,) are never outliers.
-    `zero` is where the zero of the labels is as they were told, if that is known
-    (`slips_and_swaps`). `widths` are the columns of each input (`core.one_hot`).
+    `label_zero` is the zero of the labels as they were told, if it is known (`slips_and_swaps`).
+    `widths` are the columns of each input (`core.one_hot`).
     """
     t = len(y)
     everyone = np.zeros(t, dtype=np.bool_)
@@ -212,7 +212,7 @@ class LabelSet:
         Experts selected with a wrong label have adapted to it: if its decimal point has probably
         slipped, penalties aside, experts are selected without it as well.
         """
-        order = np.lexsort((*self.X.T, self.y))  # decisions do not hang on rounding
+        order = np.lexsort((*self.X.T, self.y))  # decisions do not depend on rounding
         back = np.argsort(order)
         X, y, noise_var, sure = (
             part[order] for part in (self.X, self.y, self.noise_var, self.sure)
@@ -255,7 +255,8 @@ class LabelSet:
     ) -> OutlierDecision:
         """Decide between this set of outliers and none.
 
-        Labels that lie apart are set aside while it is undecided: what they would spoil is more.
+        Labels beyond all others are set aside where the evidence is undecided: a wrong one costs
+        more than a missing one.
         """
         wrong, right = alternative.now.wrong, ~alternative.now.wrong
         everyone = np.ones_like(wrong)
@@ -285,8 +286,8 @@ class LabelSet:
     ) -> float:
         """Log evidence ratio of some outliers against a skewed distribution, in nats.
 
-        `log_z` is their log evidence with these wrong. Experts are selected by warped labels only
-        where a coarse grid of them leaves it open.
+        `log_z` is the log evidence of all labels with these wrong. Experts are selected by warped
+        labels only where a coarse grid does not decide.
         """
         everyone = np.ones_like(right)
         none = self.coarse(everyone, warped=True) - SKEWED_OUTLIER_PENALTY_NATS
@@ -346,7 +347,7 @@ class LabelSet:
 class _Alternative:
     """A possible set of outliers, and the experts that the other labels select."""
 
-    case: LabelSet  # by what range the others have
+    case: LabelSet  # with the range of the other labels
     now: InclusionState
     selection: ModelSelection
     variance: float
@@ -371,7 +372,7 @@ def _with_swap_probability(
 ) -> OutlierDecision:
     """The decision, with probabilities raised for labels that were probably swapped.
 
-    None is excluded for that: the person who told them can tell which is right.
+    No label is excluded for that: the person who entered them can decide which is right.
     """
     exchanged = np.minimum(expit(slips_and_swaps.log_odds(now, sure)), MAX_SWAP_PROBABILITY)
     probability = np.maximum(found.outliers.probability, exchanged)

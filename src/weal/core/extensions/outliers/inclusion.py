@@ -45,7 +45,8 @@ class InclusionState:
     def toggle(self, i: int) -> "InclusionState":
         """The state with label i toggled between included and excluded.
 
-        By a step of rank one, or again where noise is so small that rounding would add up.
+        By a step of rank one, or by a new inverse where noise is so small that rounding would add
+        up.
         """
         wrong = self.wrong.copy()
         wrong[i] = not wrong[i]
@@ -120,7 +121,7 @@ class MixturePrediction:
 
     log_w: Array  # (m, t)  their weights
     scale: ConjugateMagnitude  # (m, t)
-    e: Array  # (m, t)  labels minus what is expected
+    e: Array  # (m, t)  labels minus their predictions
     s: Array  # (m, t)
 
     def log_density(self, more: Array) -> Array:  # (t,) -> (t,)

@@ -92,7 +92,7 @@ def gross_outliers(y: Array, sure: Array, farthest: float = GROSS_ERROR_SDS) -> 
 def beyond_all_others(y: Array, sure: Array) -> Mask:
     """The smallest or largest label, if its gap to the others exceeds their range.
 
-    Among few labels it may be within so many robust sds all the same.
+    Among few labels such a label may be no gross outlier by robust sds.
     """
     found, order = np.zeros(len(y), dtype=np.bool_), np.argsort(y)
     low, second, high, top = y[order[[0, 1, -2, -1]]].tolist()

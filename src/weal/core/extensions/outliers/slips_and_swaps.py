@@ -1,31 +1,31 @@
 """Slipped decimal points (a factor of 10, 100 or 1000), and pairs of swapped labels.
 
-With the zero of the labels at o, what was meant by label y_i would have been
+With the zero of the labels at o, the intended value of label y_i would have been
 
     v_k = o + (y_i - o) / 10^k        k = -3, -2, -1, 1, 2, 3
 
-and where all others expect that, they tell so: density 10^-k p(v_k | others), evenly over k. That
-says far more than that the label may be anything (`prior`): in the middle of the labels it finds a
-label that is off by an sd, and a far one it tells from the tail of skewed labels.
+with the density 10^-k p(v_k | others), evenly over k. This prior is far more specific than the wide
+one (`prior`): it finds a label in the middle of the others that is off by an sd, and it separates a
+far label from the tail of skewed labels.
 
-Where the others expect what is close to zero, any label can be made small enough: a peak above a
-plain of zeros is not a slip. So zero itself has to be out of the question: what counts is
+Where the others predict a value close to zero, division makes any label small enough, but a peak
+above a plain of zeros is not a slip. So the others must contradict zero itself, and the density is
 
-    10^-k (p(v_k | others) - e^ZERO_OUT p(o | others)),  or nothing if that is below 0
+    10^-k (p(v_k | others) - e^MIN_NATS_AGAINST_ZERO p(o | others)),  or 0 if that is negative
 
 Swaps: the gain in evidence from exchanging two labels.
 
-With A = C^-1 over the included labels (`inclusion.InclusionState`), exchanging labels i and j,
-d = y_j - y_i, changes the square that an expert has of them, in closed form,
+With A = C^-1 over the included labels (`inclusion.InclusionState`), exchanging labels i and j, d =
+y_j - y_i, changes their square under an expert in closed form,
 
     y'A y  +=  2 d ((A y)_i - (A y)_j) + d^2 (A_ii + A_jj - 2 A_ij)
 
-and so its evidence, magnitude integrated out; the mean over experts, by their posterior, is how
-much more probable the two labels are exchanged than as told, given all others. Excluded
-labels are included for the swap, at the price of their outlier prior (`OutlierPrior`).
+and so its evidence, with the magnitude integrated out. The mean over experts, weighted by their
+posterior, is how much more probable the two labels are exchanged than as told, given all others.
+Excluded labels are included for the swap, at the price of their outlier prior (`OutlierPrior`).
 
-A label is as likely exchanged as wrong before anything is known of it, with any other label alike:
-the log odds of a pair are the gain, with log(p / (1 - p)) - log(t - 1).
+A priori a label is exchanged with the same probability p as it is wrong, with every other label
+equally: the log odds of a pair are the gain plus log(p / (1 - p)) - log(t - 1).
 """
 
 import numpy as np
