@@ -182,14 +182,24 @@ def says(rows: GoalRows) -> str:
 
 
 def summary(rows: GoalRows, found: Found) -> str:
-    """One row for each other method: verdicts counted, and the mean over tasks."""
+    """One row for each other method: verdicts counted, and the mean over the tasks of each group.
+
+    Groups are apart: differences are large on formulas without noise, and would hide the others.
+    """
+    groups = [group for group in GROUPS if rows.tasks(group)]
     lines = []
     for method, own in found.items():
         counts = [len(tasks_with(own, verdict)) for verdict in (WORSE, OPEN, BETTER)]
-        mean = whole(ends(over_tasks(own.values())))
-        lines.append([rows.title(method), len(own), *counts, mean])
-    header = ["weal beside", "tasks", "worse", "no clear difference", "better", "mean over tasks"]
-    return table(header, lines, "lrrrrr")
+        means = [_mean([own[t] for t in rows.tasks(group) if t in own]) for group in groups]
+        lines.append([rows.title(method), len(own), *counts, *means])
+    titles = [f"mean, {group_title(rows.goal, group)}" for group in groups]
+    header = ["weal beside", "tasks", "worse", "no clear difference", "better", *titles]
+    return table(header, lines, "lrrrr" + "r" * len(groups))
+
+
+def _mean(own: list[Comparison]) -> str:
+    """The mean over tasks with its interval, or no text where there are none."""
+    return whole(ends(over_tasks(own))) if own else ""
 
 
 def _group(rows: GoalRows, found: Found, group: str, figures: Figures, made: str) -> str:
