@@ -2,19 +2,19 @@
 
 For a batch of n rows with one level of a factor (`same`), a greedy batch is chosen within each
 promising level, and the level whose batch has the largest joint value (`batch_value`) is taken. The
-level of the best single row may have nothing else to offer; and a batch that is chosen freely and
+level of the best single row may have no other good rows, and a batch that is chosen freely and
 filtered afterwards has fewer than n rows. A level with fewer than n free rows is not compared.
 
 Promising levels are the MAX_FINALISTS with the largest quick values (`level_screening`). Where
-there are more than MAX_LEVELS, quick values are computed for as many: of a column of numbers for
-levels evenly spaced by rank, and then for MAX_NEIGHBOURS between the best one and those beside it;
-of words for the levels with the most free rows. A level is tried on MAX_LEVEL_ROWS of its rows; a
-pool in files is searched in a sample.
+there are more than MAX_LEVELS levels, quick values are computed for MAX_LEVELS of them: of a column
+of numbers for levels evenly spaced by rank, and then for MAX_NEIGHBOURS levels between the best one
+and its neighbours; of words for the levels with the most free rows. A level is tried on
+MAX_LEVEL_ROWS of its rows; a pool in files is searched in a sample.
 
-For several levels (`at_most`) sets of levels are compared by batches: levels that a greedy batch
-opens as it goes until it may open no more; and the MAX_FINALISTS sets with the largest quick values
-among all sets, or, where there are more than MAX_LEVELS, the set whose levels are added one by one,
-each the one with which the quick value of all is largest.
+For several levels (`at_most`) batches from several sets of levels are compared: the levels that a
+greedy batch adds until the limit is reached; and the MAX_FINALISTS sets with the largest quick
+values. Where there are more than MAX_LEVELS sets, only one is built, by adding the level that gives
+the set the largest quick value, one level after the other.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -209,7 +209,7 @@ class LevelSearch:
         return sorted(levels, key=lambda k: (-self.sizes[0][k], k))[:MAX_LEVELS]
 
     def _neighbours(self, levels: list[int], known: dict[int, float]) -> list[int]:
-        """Levels between the best one and those known beside it, evenly spaced."""
+        """Levels between the best one and its neighbours with quick values, evenly spaced."""
         best = max(sorted(known), key=lambda k: known[k])
         low = max([k for k in known if k < best], default=best)
         high = min([k for k in known if k > best], default=best)
@@ -220,7 +220,7 @@ class LevelSearch:
         return [inside[k] for k in steps.tolist()]
 
     def _trial_of_rows(self, rows: Mask) -> Trial | None:
-        """The best batch of these rows: with levels opened as it goes, or chosen before."""
+        """The best batch of these rows: with levels added by the batch, or chosen before."""
         first = self._trial(rows)
         if all(len(_levels_in(one, rows)) <= one.limit for one in self.factors):
             return first

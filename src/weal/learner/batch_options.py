@@ -26,7 +26,7 @@ RowsArgument = Hashable | Iterable[Hashable] | None
 
 
 class BatchOptionsBody(TypedDict, total=False):
-    """The options of an ask as JSON; what was not given is not there."""
+    """The options of an ask as JSON; options that were not given are absent."""
 
     same: list[str]
     at_most: dict[str, int]

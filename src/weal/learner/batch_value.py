@@ -1,4 +1,4 @@
-"""The joint value of a batch: what its labels are expected to bring together.
+"""The joint value of a batch: the expected gain of all its labels.
 
     goal learn        the share of the posterior variance over the pool that the batch removes:
                       1 - V(after) / V(before), with V the mean over N_VALUE_POINTS candidates of
@@ -12,7 +12,7 @@
                       asked
 
 Costs divide the value of a batch by their sum. Where runs may fail, the value of goal learn is
-multiplied by the mean of P(works) over the batch; other scores have it in them.
+multiplied by the mean of P(works) over the batch; other scores include it.
 
 A batch is chosen greedily (`choosing.next_query`). Values are compared between batches of one size
 in one state.
@@ -39,7 +39,7 @@ from weal.learner.transitions import apply
 from weal.model.scaled_data import check_distance
 
 N_VALUE_POINTS = 512  # candidates, by hash, over which variances are averaged
-TINY = 1e-300  # that no variance is below, where one divides
+TINY = 1e-300  # lower bound of a variance that is a divisor
 Mask = NDArray[np.bool_]
 Positions = NDArray[np.intp]
 
@@ -105,7 +105,7 @@ class BatchValues:
         return ChosenBatch(now, batch, total)
 
     def amounts(self, scores: Array) -> Array:  # (K, n) -> (n,)
-        """What rows with these scores count: amounts, none below 0."""
+        """The amounts of rows with these scores, none below 0."""
         assert self.scores is not None
         settings, low, high = self.state.settings, self.scores.low, self.scores.high
         if len(scores) > 1:

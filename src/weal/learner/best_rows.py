@@ -112,7 +112,7 @@ def _likely_rows(state: State, beliefs: PosteriorCache) -> NDArray[np.intp]:
 
 
 def remaining_gain(state: State, beliefs: PosteriorCache) -> float | None:
-    """What a run with a goal of rows still has to gain; None without a set, or a model.
+    """The remaining gain of a run with a goal of rows; None without a set, or a model.
 
     For the best rows the largest expected improvement, in sds of the labels; for two objectives the
     largest expected gain as a share of the hypervolume; else the expected number of rows on the

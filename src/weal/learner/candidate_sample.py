@@ -3,8 +3,8 @@
 An ask takes U m^2 multiplications for each expert, with U candidates and experts of m features (or
 labels). With thousands of labels and a million candidates that takes minutes. So beyond
 SAMPLED_FROM labels an ask compares as many candidates as ASK_WORK allows, LEAST_COMPARED at least:
-those with the least hash of (seed, number of labels at the last expert selection, id). The sample
-is a function of the state, and changes with every expert selection.
+the candidates with the least hash of (seed, number of labels at the last expert selection, id). The
+sample is a function of the state, and changes with every expert selection.
 
 A sample of n candidates contains one of the best share q of all with probability 1 - (1 - q)^n. So
 with probability SURE the chosen candidate is among the best 1 - (1 - SURE)^(1/n) of all by its

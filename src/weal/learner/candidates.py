@@ -3,8 +3,8 @@
 `memory_candidates` keeps all rows as one array; `sharded_candidates` reads them from files when
 they are needed. Code on the other side of this protocol never asks which of the two it has.
 
-A position, once given, stays: candidates that leave are marked, new ones come last. Positions and
-ids map to each other through `ids` and `index`.
+Positions do not change: removed candidates are marked, new ones come last. Positions and ids map to
+each other through `ids` and `index`.
 
 A large pool is summarised by a sample: beyond MAX_CANDIDATES_WITHOUT_SAMPLE candidates, the
 SAMPLE_CANDIDATES ids with the least hash of (seed, id). Input scaling, label warping, the

@@ -85,7 +85,7 @@ def next_query(state: State, beliefs: PosteriorCache, opens: bool) -> Asked:
 
 
 def _likely_to_work(state: State, beliefs: PosteriorCache, free: Free) -> Free:
-    """The free candidates whose run probably works, where failures are known and some are."""
+    """The free candidates whose run probably works; all if this is unknown or none does."""
     outcomes = outcome_view(state)
     if outcomes is None or state.candidates.in_shards:
         return free
@@ -139,7 +139,7 @@ def _find_doubted(view: QuantityView, beliefs: PosteriorCache) -> int | None:
 
 
 def doubted_of_set(view: QuantityView, beliefs: PosteriorCache) -> list[Hashable]:
-    """Rows with one label, which is doubted, that are best, enter or leave the set if it is right.
+    """Rows whose only label is doubted, and which are best, enter or leave the set if it is right.
 
     A row that would be the best one comes first, though it may be in the set as it is.
     """
@@ -160,7 +160,7 @@ def doubted_of_set(view: QuantityView, beliefs: PosteriorCache) -> list[Hashable
 
 
 def _better_than_all(view: QuantityView, labels: Mapping[Hashable, float]) -> list[Hashable]:
-    """The rows with these doubted labels that are better than every other row, if it is so."""
+    """The rows whose doubted labels are better than the labels of all other rows."""
     goal = view.settings.goal
     if goal.curve != "best":
         return []
@@ -209,7 +209,7 @@ def _updated_log_weights(
 def _losses(view: QuantityView, beliefs: PosteriorCache, at: Sequence[int]) -> Array:
     """Losses (K,) of pseudo labels of the candidates `at`."""
     held_out = view.settings.validation is not None
-    if not held_out and not len(view.labels):  # all forgotten: nothing to judge by
+    if not held_out and not len(view.labels):  # all were withdrawn
         return np.zeros(len(at))
     now = beliefs.posterior(view)
     lam = None if now.ens.field is None else now.ens.noise_at(now.pool.inputs_at(at))
@@ -275,7 +275,7 @@ def _start(state: State, free: Free) -> int:
     taken = scale.inputs(np.array(rows).reshape(len(rows), len(mean)))
     taken = np.clip(taken, -MAX_ABS_VALUE, MAX_ABS_VALUE)  # beyond, distances are infinite
     open_, seed = free[at], state.settings.seed
-    if not open_.any():  # of the sample none is left
+    if not open_.any():  # no candidate of the sample is left
         at = np.flatnonzero(free)[: len(at)]
         X, open_ = pool.inputs_at(at), free[at]
     ids = pool.ids_at(at)
@@ -325,7 +325,7 @@ def _from_joint_shortlist(
 
 
 def with_selected_experts(state: State, beliefs: PosteriorCache) -> State:
-    """The state with the experts of each part, which are not selected again then."""
+    """The state with the selected experts of each part, so that they are not selected again."""
     for name in state.quantities:
         view = state.view(name)
         if view.has_model:

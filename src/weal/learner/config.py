@@ -1,8 +1,8 @@
 """The settings of a learner, checked when they are given, and acquisition functions by name.
 
-"auto", the default, is the function of the goal: DEFAULT_ACQUISITION for `learn`. Weal
-0.1 and early files of 0.2 combined six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from
-such a file continues with the one.
+"auto", the default, is the function of the goal: DEFAULT_ACQUISITION for `learn`. Weal 0.1 and
+early files of 0.2 combined six functions by Algorithm 2 (`EARLIER_AUTO`); a learner from such a
+file continues with the default.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def resolve_acquisition(
 ) -> dict[str, Acquisition]:
     """Acquisition functions by name, for a name, a function, or a list of both.
 
-    "auto" is the function of the goal, and without one that of `learn`.
+    "auto" is the function of the goal, or of `learn` without a goal.
     """
     if isinstance(acquisition, str) and acquisition == "auto":
         name = DEFAULT_ACQUISITION if goal is None else goal.acquisition(in_shards)
@@ -120,7 +120,7 @@ def settings_of(
 def goal_for(
     candidates: Candidates, goal: object, measured: Sequence[Quantity] | None = None
 ) -> Goal:
-    """The goal of a text or of itself, checked for these candidates; None is `learn`.
+    """The goal given as a text or a goal, checked for these candidates; None is `learn`.
 
     With the measured quantities, it is bound to them.
     """

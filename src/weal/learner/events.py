@@ -38,7 +38,7 @@ class Asked:
     id: Hashable
     reason: Reason
     log_omega: Array | None = None  # (K,)  weights of the functions from now on; None: as before
-    opens: bool = True  # whether a batch begins with it, or goes on
+    opens: bool = True  # whether it begins a batch, or continues one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class LabelsTold:
     quantity: str  # its name
     labels: tuple[Label, ...] = ()  # as users tell them: y is a number, or the code of a word
     dropped: tuple[Hashable, ...] = ()
-    confirmed: tuple[Label, ...] = ()  # labels of its first part that are called sure now
+    confirmed: tuple[Label, ...] = ()  # labels of its first part that are marked as sure now
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class Released:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Resumed:
-    """A candidate that was asked, and not pending any more, is pending again."""
+    """A candidate that was asked, and is no longer pending, is pending again."""
 
     id: Hashable
 
@@ -106,7 +106,7 @@ class FunctionsChanged:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EarlierTold:
-    """Labels of an earlier campaign came, as a quantity of their own that is not measured here."""
+    """Labels of an earlier campaign were added, as a quantity that is not measured here."""
 
     quantity: Quantity
     labels: tuple[Label, ...]  # of points outside the pool

@@ -4,8 +4,8 @@
     joint_labels        labels by quantity, a row for each labelled candidate, in order
     hypervolume_series  the hypervolume of two objectives after each of these rows
 
-Labels are in the user's units, words by their code; of repeats the mean counts, of words the last
-one. A label that is treated as wrong counts for nothing.
+Labels are in the user's units, words by their code; repeated numbers count by their mean, repeated
+words by the last one. A label that is treated as wrong is ignored.
 """
 
 from collections.abc import Hashable, Sequence

@@ -28,8 +28,8 @@ class Label:
     name: Hashable | None
     x: Array  # (d,)  inputs in the user's units
     y: float  # as the model of its part sees it; in an event, as users tell it
-    noise: float = 0.0  # sd of what is known of its noise, in units of y
-    sure: bool = False  # whether who told it is sure: then it is never treated as an outlier
+    noise: float = 0.0  # sd of its known noise, in units of y
+    sure: bool = False  # whether it is marked as sure: then it is never treated as an outlier
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class Labels:
     ) -> "Labels":
         """The labels without those of dropped candidates, with new ones.
 
-        Those confirmed are called sure from now on, and stay where they are.
+        Confirmed labels are marked as sure, and keep their places.
         """
         gone = set(dropped)
         if gone or confirmed:
@@ -154,9 +154,9 @@ def changes_by_labels(
 ) -> tuple[list[Hashable], list[Label], list[Label]]:
     """Ids whose labels are dropped, new labels, and confirmed labels, for labels that are told.
 
-    The same label (and noise) again is left out, unless it is now called sure; another one is
-    AlreadyLabelled, unless it replaces the old or repeats the measurement. The first label of an
-    id that was asked again is a repeat, equal or not.
+    The same label (and noise) again is left out, unless it is now marked as sure; another one
+    raises AlreadyLabelled, unless it replaces the old one or repeats the measurement. The first
+    label of an id that was asked again is a repeat, equal or not.
     """
     dropped: list[Hashable] = []
     new: list[Label] = []

@@ -1,4 +1,4 @@
-"""Quick values of sets of rows: what a batch of them may bring, without choosing the batch.
+"""Quick values of sets of rows: the possible gain of a batch, without choosing the batch.
 
     goal learn        the share of the variance that a greedy batch of N_QUICK_ROWS of the rows
                       removes, in closed form (`core.extensions.batch_reduction`), with the experts
@@ -27,7 +27,7 @@ from weal.learner.posterior_cache import PosteriorCache
 from weal.learner.state import QuantityView, State
 from weal.model.scaled_data import check_distance
 
-N_QUICK_ROWS = 48  # rows of a set that the closed form looks at
+N_QUICK_ROWS = 48  # rows of a set that the closed form uses
 N_QUICK_LABELS = 16  # rows of a batch that it chooses
 N_QUICK_POINTS = 96
 

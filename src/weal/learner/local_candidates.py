@@ -2,9 +2,10 @@
 
 The N_PARENTS candidates that the learner would ask next, as one batch, get neighbours. A numeric
 input moves in its ranks among the candidates: it stays within their range, moves on a log scale
-where they lie on one, and keeps to its values where it has few of them (integers, steps). Text,
-categories, dates, booleans and missing values are copied. The step is MAX_GRID_STEPS times that of
-a grid with as many points as there are candidates: U^(-1/k) of the ranks for k moving inputs.
+where they lie on one, and takes only its own values where it has few of them (integers, steps).
+Text, categories, dates, booleans and missing values are copied. The step is MAX_GRID_STEPS times
+that of a grid with as many points as there are candidates: U^(-1/k) of the ranks for k moving
+inputs.
 
 Candidates of a box (`weal.box`) move within it instead: in the same ranks, parts of a
 mixture with their sum, within its bounds and constraints, and never onto a candidate that is there.
@@ -176,7 +177,7 @@ def _children(
         new = _perturb(x, x[at], step, rng)
         whole = pool.frame is not None and pool.frame.schema[name].is_integer()
         for row, value in zip(rows, new.tolist(), strict=True):
-            if value == value:  # a gap stays one
+            if value == value:  # a missing value stays missing
                 row[name] = round(value) if whole else value
     return rows
 
@@ -192,7 +193,7 @@ def _perturb(x: Array, of: Array, step: float, rng: np.random.Generator) -> Arra
         return np.where(np.isnan(of), np.nan, values[np.clip(to, 0, len(values) - 1)])
     ranks = np.linspace(0.0, 1.0, len(values))
     u = np.interp(of, values, ranks) + jump
-    u = np.abs(u)  # what would leave the range is turned back into it
+    u = np.abs(u)  # values beyond the range are reflected into it
     u = np.where(u > 1.0, np.maximum(2.0 - u, 0.0), u)
     return np.where(np.isnan(of), np.nan, np.interp(u, ranks, values))
 

@@ -2,7 +2,7 @@
 
 An oracle gets one point and returns its label. With `batch` it gets a list and returns as many
 labels, or yields them one by one. An error that it raises takes the place of a label
-(`workers.OracleError`), so that the run decides what becomes of the point.
+(`workers.OracleError`), so that the run decides how to treat the point.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -51,7 +51,7 @@ class Oracle:
         """Ids with their labels or `OracleError`, as they come; fewer if the oracle stops early."""
         try:
             found = self.measure(rows[0] if self.batch is None else list(rows))
-        except Exception as error:  # noqa: BLE001  raised again, or reported, by who asked
+        except Exception as error:  # noqa: BLE001  raised again, or reported, by the caller
             yield from ((name, OracleError(error)) for name in names)
             return
         if self.batch is None:

@@ -11,7 +11,7 @@ computed in the same way:
     then       model and pool updated by each later label in turn
 
 The cache entry is detached while it is updated in place, so an interrupt discards it, and the next
-question starts from the state. Two parts can be saved to open a state faster: the experts
+call starts from the state. Two parts can be saved to open a state faster: the experts
 (`selected_experts`) and the posterior of the pool (`snapshot`).
 """
 
@@ -97,7 +97,7 @@ def train_initial(
     last: CacheEntry | None,
     source: Model | None = None,
 ) -> CacheEntry:
-    """The model, conditioned on the first labels jointly; `source`: whose predictions may help."""
+    """The model, conditioned on the first labels jointly; `source`: model of a further input."""
     told = view.labels.told[: selection.n_joint]
 
     def train(scale: Scaling, by: SelectionPoint) -> TrainedEnsemble:
@@ -172,10 +172,10 @@ class PosteriorCache:
         eager: int | None = None,
     ) -> None:
         self.memory, self.eager = memory, eager
-        self.executor = executor or ThreadExecutor()  # who reads a pool in shards
+        self.executor = executor or ThreadExecutor()  # reads a pool in shards
         self.progress = progress
         self.score_cache: dict[str, PoolScores] = {}  # of the last passes, by their state
-        # of the pool, after the first labels of the states to come
+        # of the pool, after the first labels of later states
         self._snapshots = dict(snapshots or {})
         self._entries: dict[str, CacheEntry] = {}
         self._pending: dict[str, tuple[tuple[int, ...], PendingPosterior]] = {}
@@ -346,7 +346,7 @@ class PosteriorCache:
         )
 
         def start(entry: CacheEntry) -> CacheEntry:
-            # serves once, when it is opened
+            # a snapshot is used once
             snapshot = self._snapshots.pop(view.quantity.name, None)
             if snapshot is not None and _serves(snapshot, view, entry):
                 entry = update(entry, view.labels.told[: snapshot.n])
@@ -387,8 +387,8 @@ class PosteriorCache:
     ) -> CacheEntry:
         """The entry of a state.
 
-        `start` gives to what began with the model a part that is wanted too. Where labels have
-        come since, that part catches up: the same numbers as if it had been there all along.
+        `start` adds a missing part to the initial entry. That part is updated by all labels since
+        then: its numbers are the same as if it had been there from the start.
         """
         selection, kept, told = view.selection, self._find_entry(view), view.labels.told
         if selection is None:
@@ -400,7 +400,7 @@ class PosteriorCache:
         late = entry if start is None else update(start(entry.initial_entry), entry.told)
         if late is kept and len(late.told) == len(told):
             return late
-        self._entries.pop(name, None)  # out of reach while it moves
+        self._entries.pop(name, None)  # detached while it is updated
         self._pending.pop(name, None)
         if kept is not None and late is not kept:
             late = update(kept, late.told).merge(late)

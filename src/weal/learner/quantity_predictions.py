@@ -20,7 +20,7 @@ from weal.quantities.protocol import Quantity
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantityPrediction:
-    """Predictions of a quantity for N rows; what a kind does not have is None."""
+    """Predictions of a quantity for N rows; fields that a kind does not have are None."""
 
     quantity: Quantity
     mean: Array | None  # (N,)  of f, or P(pass)

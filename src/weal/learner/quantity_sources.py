@@ -1,4 +1,4 @@
-"""One quantity as an input to another: what its model predicts, for a quantity with fewer labels.
+"""One quantity as an input to another: its predictions are an input of a model with fewer labels.
 
 A part with at least LABELS_OF_SOURCE times as many labels as another is its source, the one with
 the most labels if there are several. The posterior mean of the source at x, as its experts see
@@ -47,7 +47,7 @@ class PredictedInput:
 
 
 def with_source(scaling: Scaling, source: Model | None) -> Scaling:
-    """The scaling with what a model predicts as a further input."""
+    """The scaling with the predictions of a model as a further input."""
     return scaling if source is None else replace(scaling, source=PredictedInput(source))
 
 
@@ -112,7 +112,7 @@ def choose_inputs(
     if source is None:
         return train(plain, selection), plain
     more = with_source(plain, source)
-    if selection.experts is not None:  # selected before: the number of their inputs says which
+    if selection.experts is not None:  # selected before: the number of their inputs shows which
         has_source = selection.experts.X.shape[1] > len(plain.x_mean)
         scaling = more if has_source else plain
         return train(scaling, selection), scaling

@@ -8,13 +8,13 @@ probability afterwards is
 
 so the label is expected to put gain = min(p, 1 - p) - E min(p', 1 - p') of a row on the right side,
 and E min(p', 1 - p') = 2 T(z, sqrt((1 - rho) / rho)), with T Owen's function. A repeat is asked
-where this is LEAST_ADVANTAGE times what the new row that comes next is worth (`Goal.worth`), since
-a new row teaches about its neighbours, too: on equal terms, searches of laboratory tables found
-fewer of the ten best rows. The label must resolve MIN_RESOLVED_SD of f at least: labels without
-noise are not repeated.
+where this is LEAST_ADVANTAGE times the worth of the next new row (`Goal.worth`) or more, since a
+new row is informative about its neighbours, too: on equal terms, searches of laboratory tables
+found fewer of the ten best rows. The label must resolve MIN_RESOLVED_SD of f at least: labels
+without noise are not repeated.
 
-A label that is set aside as wrong is asked again first, once, if the set would be another one were
-it right: its row is then in the set and now is not, or the reverse; or it would be the best label.
+A row whose label is set aside as wrong is asked again first, once, if the set would be different if
+the label were right: the row would enter or leave the set, or have the best label.
 """
 
 from collections.abc import Callable, Hashable
@@ -53,7 +53,7 @@ def belief_at(posterior: PendingPosterior, at: Positions) -> Belief:
 
 
 def resolved(belief: Belief) -> tuple[Array, Array]:  # (N,), (N,)
-    """The share of the variance of f that a label resolves, and the sd of f that it does."""
+    """The share of the variance of f that a label resolves, and the resolved sd of f."""
     v, noise = gpm_var(belief), belief.w @ belief.label_noise / belief.w.sum()  # (N,) or (1,)
     with np.errstate(invalid="ignore"):
         rho = np.where(v > 0.0, v / (v + noise), 0.0)

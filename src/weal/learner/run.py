@@ -7,9 +7,9 @@ oracle raises, or returns no finite number, is skipped, and the run continues.
 With `batch` the oracle gets a list and returns as many labels, or yields them one by one; each is
 then told at once. Candidates of a broken batch that were not measured may be asked again.
 
-With `workers` or `timeout` several candidates are measured at the same time (`workers`). Labels
-are told in the order in which they come, by this thread alone; each later candidate is chosen as
-if those under way had come out as expected. The end of a run waits for the candidates under way;
+With `workers` or `timeout` several candidates are measured at the same time (`workers`). Labels are
+told in the order in which they come, by this thread alone; each later candidate is chosen as if
+those under way had their predicted labels. The end of a run waits for the candidates under way;
 Ctrl-C gives them up and keeps every label that has come.
 
 With a budget a candidate is measured only if its cost still fits; else the run ends for "cost".
@@ -62,7 +62,7 @@ class Run:
     labels: int  # told in this run
     predicted_error: float  # root mean square over the pool, by the model itself
     failures: tuple[Failure, ...] = ()  # points that could not be measured
-    cost: float = 0.0  # of labels and failures of this run; each costs 1 unless the pool says more
+    cost: float = 0.0  # of labels and failures of this run; each costs 1 if the pool has no costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,8 @@ class _Progress:
     def take(self, name: Hashable, label: Any) -> bool:
         """Tell a label, or note a failure; raises it where the oracle says so.
 
-        A result that cannot be read, such as one of an unknown quantity, is not a failed run:
-        raises.
+        A result that cannot be read, such as one of an unknown quantity, is not a failed run: the
+        error is raised.
         """
         self.spent += cost_of(self.subject.learner(), name)
         raises = self.oracle.on_failure == "raise"
@@ -226,7 +226,7 @@ def _measure_batch(done: _Progress) -> Generator[Hashable, None, None]:
                 done.follow(name, label)
             yield name
     finally:
-        if 0 < count < len(names):  # news came: the others would stay asked, and not come again
+        if 0 < count < len(names):  # the others would stay asked, and not be asked again
             subject.release(names[count:])
 
 
@@ -288,7 +288,7 @@ def _take_results(
 
 @contextmanager
 def _interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was pressed; the second time it raises KeyboardInterrupt as ever."""
+    """Whether Ctrl-C was pressed; the second time it raises KeyboardInterrupt as usual."""
     pressed = list[int]()
 
     def note(number: int, _: object) -> None:
@@ -314,7 +314,7 @@ def _budget(n: int, patience: int | None) -> int:
 
 
 def _gain_left(learner: "ActiveLearner", error: float, limits: RunLimits) -> float:
-    """What the goal still has to gain: the predicted error, where it has no set of rows."""
+    """The remaining gain of the goal: the predicted error, where it has no set of rows."""
     found = limits.remaining(learner) if limits.remaining else None
     return error if found is None else found
 

@@ -1,4 +1,4 @@
-"""What a run measures: a learner, or a campaign (`weal.campaign.run`), behind one protocol."""
+"""The subject of a run: a learner, or a campaign (`weal.campaign.run`), behind one protocol."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Candidates in shards: ids, rows and positions are looked up without reading all rows.
 
-Candidates that leave are marked; shards that leave are no longer read, and keep their positions.
+Removed candidates are marked; removed shards are no longer read, and keep their positions.
 """
 
 import os

@@ -1,11 +1,11 @@
 """Rows of a box with a shared value, so that a batch can have one level of a continuous input.
 
-Rows that are drawn in a box (`weal.box`) have a value each of every continuous input. Where an ask
-wants n rows with one value of such an input (`same`), rows are added: SHARED_LEVELS values, evenly
-spaced among those of the rows, and for each of them ROWS_PER_LABEL n rows of the box whose value is
-replaced by it, as far as they keep to the bounds and constraints. They are candidates from then on,
-so that the next batch finds levels with enough rows. A part of a mixture cannot be shared, since
-the others would not add up.
+Every row that is drawn in a box (`weal.box`) has its own value of every continuous input. Where an
+ask wants n rows with one value of such an input (`same`), rows are added: SHARED_LEVELS values,
+evenly spaced among those of the rows, and for each of them ROWS_PER_LABEL n rows of the box whose
+value is replaced by it, as far as they keep to the bounds and constraints. They are candidates from
+then on, so that the next batch finds levels with enough rows. A part of a mixture cannot be shared,
+since the parts would no longer have their sum.
 """
 
 from collections.abc import Sequence

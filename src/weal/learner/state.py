@@ -6,12 +6,12 @@ it, and can be dropped (`posterior_cache`).
 There is a model for each part of a quantity (`Quantity.parts`; most have one, themselves). Its
 labels and its selection point (`QuantityState`) determine it: experts are selected by
 `selection.labels`, conditioned on the first `selection.n_joint` labels jointly, and on later ones
-one by one. So a state costs nothing to make, and an interrupt leaves a new label either in it or
-not. A function of one model takes the state as that part sees it, `state.view(name)`; a function of
-all of them takes the state.
+one by one. So a state costs nothing to make, and an interrupt leaves it either with a new label or
+without it. A function of one model takes the state as that part sees it, `state.view(name)`; a
+function of all of them takes the state.
 
 The part "worked" appears with the first run that failed (`failures`). It has a model like the
-others, and is none of the quantities that users measure.
+others, but is not a quantity that users measure.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -76,12 +76,12 @@ class SourcePoint:
 class SelectionPoint:
     """The last expert selection, which with later labels determines the model."""
 
-    scaling: Scaling  # of the labels and candidates when there were labels enough for a model
+    scaling: Scaling  # of the labels and candidates once there were enough labels for a model
     labels: Told  # by which the experts were selected last
-    n: int  # how many there were then: it decides when experts are selected next
+    n: int  # their number then: it decides when experts are selected next
     n_joint: int  # first labels that are conditioned on jointly; later ones one by one
     experts: TrainedEnsemble | None = None  # as selected, before the first label, where known
-    trusted: Array | None = None  # (n,)  which of `labels` are called sure, as 1 and 0; None: none
+    trusted: Array | None = None  # (n,)  1 for `labels` marked as sure, else 0; None: none is
     source: SourcePoint | None = None  # whose predictions may be an input (`quantity_sources`)
 
 
@@ -102,10 +102,10 @@ class State:
     candidates: Candidates
     quantities: Mapping[str, QuantityState]  # by the name of the part
     log_omega: Array  # (K,)  weights of the acquisition functions
-    weighed: bool = False  # whether these followed the labels as they are now
+    weighed: bool = False  # whether these account for all present labels
     asked: Mapping[Hashable, int] = field(default_factory=dict)  # id -> its row in the history
     skipped: frozenset[Hashable] = frozenset()
-    batch: tuple[Hashable, ...] = ()  # asked since the last news: what `ask` says again
+    batch: tuple[Hashable, ...] = ()  # asked since the last change: `ask` returns it again
     reference: Array | None = None  # (N, d)  that `ivr` looks at; None: the pool
     history: tuple[Row, ...] = ()
     measured: tuple[Quantity, ...] = ()  # that users tell labels of
@@ -204,7 +204,7 @@ class State:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuantityView:
-    """A state as one of its quantities sees it: all that its model follows from."""
+    """A state as one of its quantities sees it: everything that determines its model."""
 
     state: State
     own: QuantityState

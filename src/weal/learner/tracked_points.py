@@ -2,9 +2,10 @@
 
 The targets are the N_TARGET_POINTS present candidates with the least hash of (seed, id), labelled
 or not: the order of the pool does not matter, and a candidate that comes or goes changes one target
-at most. Of a user's reference they are as many of its points, by the hash of their number.
+at most. With a user's reference, the targets are as many of its points, by the hash of their
+number.
 
-Validation labels judge pseudo labels (`core.paper.adaptive_acquisition`).
+Validation labels evaluate pseudo labels (`core.paper.adaptive_acquisition`).
 """
 
 from dataclasses import dataclass
@@ -49,7 +50,7 @@ def target_points(state: State, last: TargetPoints | None = None) -> TargetPoint
     return TargetPoints(candidates, reference, candidates.hash_order(seed), X)
 
 
-# labels that pseudo labels are judged by; more cost t^2 each and tell the same
+# labels by which pseudo labels are evaluated; more cost t^2 each, with the same result
 MAX_VALIDATION_LABELS = 500
 
 
@@ -64,14 +65,13 @@ def sample_labels(X: Array, y: Array, noise_var: Array) -> tuple[Array, Array, A
 def validation_labels(model: Model, X: Array, y: Array, noise_var: Array) -> ValidationLabels:
     """Points X (V, d) with labels y (V,), and the belief on them.
 
-    `extra` (V,) are the variances of their noise with which they are folded in, in scaled labels:
-    larger than was stated for labels with inflated noise.
+    Their noise ratios are those of the experts and of the stated noise, with remainders added.
     """
     ens, scale, warp = model.ensemble_, model.scaling, model.trained.warp
     points = model.points(X)
     mu, v = ens.experts.predict(points)
     scaled = check_distance("y of validation", scale.labels(y))
-    r = ens.experts.remainders(points)  # as good as noise of the labels
+    r = ens.experts.remainders(points)  # counts as noise of the labels
     known = ens.known_noise(scale.inputs(X), warp.variances(noise_var, scaled))
     lam = ens.ratios(known)
     return ValidationLabels(points, mu, v - r, warp.labels(scaled), lam + r)

@@ -3,7 +3,7 @@
 An event that cannot be applied (a label or candidate too far away for the model) raises ValueError
 and leaves the state unchanged.
 
-New labels of a part decide here, and nowhere else, whether there are enough for a model
+Only this module decides, after new labels of a part, whether there are enough for a model
 (`n_start`), which labels select the experts, and how many labels are conditioned on jointly
 (`weal.model.training` has the numbers of labels at which a selection is due):
 
@@ -53,7 +53,7 @@ from weal.model.scaled_data import check_distance
 from weal.model.training import last_selection
 from weal.quantities.kinds import WORKED, check_distinct, worked_quantity
 
-IN_BULK = 64  # labels told at once from which folding them together is faster than in turn
+IN_BULK = 64  # labels told at once from which one joint update is faster than one by one
 
 
 def apply(state: State, event: Event) -> State:
@@ -114,14 +114,14 @@ def _apply_earlier(state: State, event: EarlierTold) -> State:
 
 
 def _answered(state: State, name: Hashable, told: Collection[Hashable | None]) -> bool:
-    """Whether a row with a new label waits for no other: it has them all, or the run failed."""
+    """Whether a row with a new label needs no other: it has them all, or the run failed."""
     return name in told and (state.has_failed(name) or state.is_complete(name))
 
 
 def _told_outcomes(state: State, told: LabelUpdate) -> State:
     """The state after runs that failed, or failures that are withdrawn.
 
-    The first failure makes the passes of the rows that were measured before.
+    The first failure adds implied passes for the rows that were measured before.
     """
     quantity = worked_quantity()
     if WORKED not in state.quantities:
@@ -172,7 +172,7 @@ def _first(view: QuantityView, labels: Labels) -> SelectionPoint:
     known = np.concatenate([X, rows[~labelled]])
     widths = None if pool.plan is None else pool.plan.widths
     scaling = view.parameters.scaling_of(known, y, labels.sure(), widths)
-    scaled_data.scale_data(scaling, X, y, noise)  # refuses what is too far away
+    scaled_data.scale_data(scaling, X, y, noise)  # refuses values that are too far away
     return SelectionPoint(scaling, (X, y, noise), len(y), len(y), trusted=labels.sure())
 
 
@@ -214,7 +214,7 @@ def _apply_added(state: State, event: Added) -> State:
     for one in state.quantities.values():
         if one.selection is not None and new is not None:
             check_distance("the pool", one.selection.scaling.inputs(new))
-    # What the pool was stays the reference, unless one says otherwise.
+    # The former pool stays the reference, unless there is another one.
     reference = state.reference
     if reference is None and new is not None:
         _, reference = state.candidates.sample(state.settings.seed)

@@ -98,7 +98,7 @@ class ThreadWorkers:
             found = self.measure(point)
         except Exception as error:  # noqa: BLE001  raised again, or reported, by the waiting thread
             found = OracleError(error)
-        except BaseException as error:  # noqa: BLE001  SystemExit ends no thread in silence
+        except BaseException as error:  # noqa: BLE001  SystemExit would end a thread silently
             found = OracleError(RuntimeError(f"the oracle raised {error!r}"))
         self._done.put((name, found))
 
@@ -251,7 +251,7 @@ def _serve(pipe: Connection, oracle: bytes) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         measure = pickle.loads(oracle)  # noqa: S301  from the caller
-    except BaseException as error:  # noqa: BLE001  the caller says it
+    except BaseException as error:  # noqa: BLE001  the caller reports it
         pipe.send(f"{type(error).__name__}: {error}")
         return
     pipe.send(None)

@@ -35,7 +35,7 @@ from weal.shards.shard import Shard
 if TYPE_CHECKING:
     from weal.learner.sharded_candidates import ShardedCandidates
 
-FLOAT32_HALF_ULP = 2.0**-24  # what rounding to float32 takes at most, relative
+FLOAT32_HALF_ULP = 2.0**-24  # largest relative error of rounding to float32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class CombinedScoring:
     def __call__(self, shard: Shard) -> tuple[TopScores, float]:
         """The best by cached scores, and a lower bound of the best score."""
         scores = shard_pass.find(self.scoring.key, shard.start)
-        if scores is None:  # on another worker, or gone with it: computed again
+        if scores is None:  # on another worker, or lost with it: computed again
             parts, K = list(self.scoring.blocks(shard, Later())), len(self.scoring.asked.functions)
             scores = np.concatenate([part for _, part in parts], axis=1)[:K].astype(np.float32)
             shard_pass.keep(self.scoring.key, shard.start, scores)

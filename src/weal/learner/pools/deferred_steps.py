@@ -2,9 +2,9 @@
 
 A label costs exact experts a column of correlations with all labels, U t of them for each expert.
 `mvr` looks at few candidates (`score_pass`): the ones with the largest mixture variance. After a
-label most variances are far from these, and need not be known. So a large pool notes the steps of
-labels, and a candidate follows them when it is looked at. Its mean and variance are the same, to
-the last bit, whenever that is and whichever candidates are computed with it.
+label most variances are far from these, and need not be known. So a large pool stores the steps of
+labels, and a candidate follows them when it is needed. Its mean and variance are the same, to the
+last bit, whenever it follows them and with whichever other candidates.
 
 A step lowers variances, and moves means by at most (Cauchy and Schwarz), with v* the variance at
 the labelled point and v the variance of a candidate before the steps,
@@ -44,13 +44,13 @@ class DeferredSteps:
         self.X = np.zeros((0, 0))  # (t, d)  labelled points, those of the steps included
 
     def fork(self) -> Self:
-        """A copy that notes further steps independently."""
+        """A copy that stores further steps independently."""
         twin = copy(self)
         twin.followed, twin.steps = self.followed.copy(), list(self.steps)
         return twin
 
     def append(self, step: ExactStep, X: Array) -> None:
-        """Note a step of experts that were labelled at X (t, d)."""
+        """Store a step of experts that were labelled at X (t, d)."""
         self.steps.append(step)
         self.X = np.concatenate([X, step.x])
 
@@ -116,10 +116,9 @@ class DeferredSteps:
 def find_largest(
     bounds: Array, free: NDArray[np.bool_], many: int, exact: Callable[[Positions], Array]
 ) -> None:
-    """Look at all of the free candidates that may be among the `many` largest.
+    """Call `exact` on all free candidates that may be among the `many` largest.
 
-    `bounds` (U,) are upper bounds of their values, and `exact` computes those of some: the
-    only the candidates that it was called with matter.
+    `bounds` (U,) are upper bounds of their values; `exact` computes the values of some candidates.
     """
     order = np.flatnonzero(free)
     order = order[np.argsort(-bounds[order], kind="stable")]

@@ -2,7 +2,7 @@
 
 Means and variances (M, U) are float64, for the experts that matter: the others change no score by
 more than `core.extensions.expert_pruning` says. An expert that no longer matters is dropped, and
-computed again should it come back. A label costs one covariance column c for each kept expert: U F
+computed again if it matters later. A label costs one covariance column c for each kept expert: U F
 multiplications for features, U t for exact experts.
 
 Candidates in the form of the experts (features, or correlations of exact ones) are kept where they
@@ -12,8 +12,8 @@ columns (means: times the largest e / sqrt(s)). With a reference they stay float
 as the square of the variances, and at a noise ratio of 1e-3 `ivr` would choose by rounding.
 
 Correlations of exact experts are kept from the start up to `eager` bytes: all that `memory` allows,
-unless a process asks once and ends. Beyond, candidates follow labels when they are looked at
-(`deferred_steps`), until as many have as there are candidates.
+unless a process asks once and ends. Beyond that, candidates follow labels when they are needed
+(`deferred_steps`), until as many have done so as there are candidates.
 
 A small pool is one group of experts, so that one product serves all; a large one has a group for
 each expert, updated in blocks that stay in the processor's cache.
@@ -52,7 +52,7 @@ class ExpertGroup:
     """Experts that are updated together, with the candidates in their form where cached."""
 
     members: NDArray[np.intp]  # positions of the experts
-    which: Index  # the same as an index: a slice where that will do
+    which: Index  # the same as an index: a slice where possible
     embedding: Embedding
     points: Points | None
     reference: Reference | None
@@ -219,7 +219,7 @@ class MemoryPool:
         self.keep_experts(after)
 
     def _catch_up(self, at: NDArray[np.intp] | None = None) -> bool:
-        """Let some candidates (None: all) follow the labels that they have not; whether any had."""
+        """Let some candidates (None: all) follow their missing labels; whether any had some."""
         if not self.deferred.steps:
             return False
         late = self.deferred.behind if at is None else self.deferred.behind[at]

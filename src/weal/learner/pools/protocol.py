@@ -33,7 +33,7 @@ Combine = Callable[[Array], Array]  # scores (K, n) -> (n,)
 
 @dataclass(frozen=True, slots=True)
 class SingleScore:
-    """The scores of one function, of all."""
+    """The scores of one of all functions."""
 
     k: int
 
@@ -51,10 +51,10 @@ class ScorePass:
     X: Array  # (t, d)  labelled points, scaled
     y: Array  # (t,)    their labels, as experts see them
     key: tuple[int, int]  # (seed, step)
-    free: NDArray[np.bool_]  # (U,)  who may be asked
+    free: NDArray[np.bool_]  # (U,)  which may be asked
     ids: Sequence[Hashable]  # U
     cost: Array | None = None  # (U,)  that scores are divided by; None: by nothing
-    targets: Targets | None = None  # that `mvr` looks at, where a function does
+    targets: Targets | None = None  # of `mvr`, where a function uses them
     order: NDArray[np.intp] | None = None  # (U,)  positions by the hash of (seed, id), with targets
     units: tuple[LabelUnits, ...] = ()  # from the user's labels to y
     present: NDArray[np.bool_] | None = None  # (U,)  rows of the pool, for scores of all; None: all
@@ -143,7 +143,7 @@ class Pool(Protocol):
         """The kept experts (H,), and their means and variances (H, n) for the candidates `at`."""
 
 
-MIN_PENDING_FOR_JOINT_UPDATE = 16  # candidates out from which believing them together is faster
+MIN_PENDING_FOR_JOINT_UPDATE = 16  # pending candidates from which one joint update is faster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +155,7 @@ class PendingPosterior:
     pool: Pool
     X: Array  # (t, d)  labelled points, scaled
     y: Array  # (t,)    their labels, as experts see them
-    targets: Targets | None = None  # of `mvr`, where a function looks at them
+    targets: Targets | None = None  # of `mvr`, where a function uses them
     order: NDArray[np.intp] | None = None  # candidates by the hash of (seed, id), with targets
     units: tuple[LabelUnits, ...] = ()  # from the user's labels to y
 

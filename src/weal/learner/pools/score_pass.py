@@ -4,10 +4,10 @@ Functions of one candidate at a time (`is_pointwise`) get blocks of SCORE_BLOCK_
 temporary arrays stay small; others get the whole pool. Functions with targets (`mvr`) score the
 free candidates, or a shortlist of a large pool; all others get the least score of the shortlist.
 
-Of more than SHORTLIST_CANDIDATES free candidates, the shortlist has the half with the largest
-mixture variance (gpm-var), and as many with the least hash of (seed, id). Variances within 1e-9 of
-one another count as equal, and the hash decides: rounding, the order of the pool, blocks and shards
-change nothing.
+Where there are more than SHORTLIST_CANDIDATES free candidates, one half of the shortlist has the
+largest mixture variances (gpm-var), the other half the least hashes of (seed, id). Variances within
+1e-9 of one another count as equal, and the hash decides: rounding, the order of the pool, blocks
+and shards change nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ def shortlist(asked: ScorePass, variances: Callable[[], Array]) -> NDArray[np.in
         return free
     hashed = _by_hash(asked)
     values = variances()[hashed]
-    if asked.cost is not None:  # else what is cheap might never be looked at
+    if asked.cost is not None:  # else cheap candidates might never be listed
         values = values / asked.cost[hashed]
     best = _best(round_variances(values))
     return np.unique(np.concatenate([hashed[: SHORTLIST_CANDIDATES // 2], hashed[best]]))
@@ -132,8 +132,8 @@ def score(
     """Scores of all functions on all candidates, given the belief of the kept experts.
 
     `current` (U,) are the candidates whose belief is known, with the shortlist among them, where
-    all functions have targets; None: all. A function that chooses alone may give -inf to what it
-    never wants.
+    all functions have targets; None: all. A function that chooses alone may give -inf to candidates
+    that must not be chosen.
     """
     functions = asked.functions.values()
     some, listed = belief, np.zeros(0, dtype=np.intp)

@@ -1,8 +1,8 @@
 """One scoring pass over shards, and the summary of its scores.
 
-`ShardScoring` is everything that scores follow from besides the rows: kept experts, labels,
-scaling. Called with a shard it returns a `PassSummary`, a pure function of the two.
-`merge_summaries` makes one of two, in any order and grouping:
+`ShardScoring` has everything that scores depend on besides the rows: kept experts, labels, scaling.
+Called with a shard it returns a `PassSummary`, a pure function of the two. `merge_summaries` makes
+one of two, in any order and grouping:
 
     low, high          the least and the largest score of each function over the free candidates
     best               the candidates that tie for the best by each function (`core.tie_breaking`)
@@ -13,7 +13,7 @@ Scores are float64. Where several functions are combined, they are cached.
 
 Half of the shortlist of functions with targets are the candidates with the largest mixture variance
 (gpm-var, rounded; of equal ones the least hash of (seed, id)): each shard gives its own, and two
-lists merge to one. The other half have the least hash of all, which the id index knows.
+lists merge to one. The other half have the least hash of all, which the id index gives.
 
 A process caches, in memory and then on disk, the scores of one pass, under the key of its state
 (number of labels and hash). A missing score is computed again, so a worker that died or never had a
@@ -61,7 +61,7 @@ class _ScoreCache:
         self.key, self.bytes = "", 0
         self.scores: dict[int, Scores] = {}
         self.files: dict[int, Path] = {}
-        self.written: set[int] = set()  # begun, whole or not
+        self.written: set[int] = set()  # begun, complete or not
         self.folder: Path | None = None
 
     def turn_to(self, key: str) -> None:
@@ -70,7 +70,7 @@ class _ScoreCache:
             return
         self.key, self.bytes, self.scores, self.files = key, 0, {}, {}
         if self.folder is not None:
-            with suppress(OSError):  # the disk was emptied under us
+            with suppress(OSError):  # the file was deleted meanwhile
                 remove_folder(self.folder, [f"{start}.npy" for start in self.written])
             self.folder, self.written = None, set()
 
@@ -88,7 +88,7 @@ def keep(key: str, start: int, scores: Scores) -> None:
             return
     try:
         path = _write_scores(start, scores)
-    except FileNotFoundError:  # another pass began meanwhile, or the disk was emptied under us
+    except FileNotFoundError:  # another pass began, or the files were deleted
         return
     except OSError as error:
         forget()
@@ -124,7 +124,7 @@ def find(key: str, start: int) -> Scores | None:
         path = _kept.files.get(start)
     try:
         return None if path is None else np.asarray(np.load(path))
-    except (OSError, ValueError):  # the disk was emptied under us
+    except (OSError, ValueError):  # the file was deleted meanwhile
         return None
 
 
@@ -210,8 +210,8 @@ class PassSummary:
     high: Array  # (K,)
     best: tuple[BestCandidates, ...]  # K
     top: tuple[TopScores, ...]  # K
-    largest_variances: LargestVariances | None  # where a function looks at targets
-    later: Later  # what is new to the plan
+    largest_variances: LargestVariances | None  # where a function uses targets
+    later: Later  # values that are new to the plan
     rows: Mapping[int, Array] = field(default_factory=dict)  # inputs of the best, by position
 
 
@@ -221,12 +221,12 @@ class ShardScoring:
 
     key: str  # number of labels and hash of the state that the scores belong to
     asked: ScorePass  # with the kept experts alone, functions that score in a pass, no candidates
-    lists: bool  # whether candidates are listed for functions that look at targets
+    lists: bool  # whether candidates are listed for functions that use targets
     embedding: Embedding
     reference: Reference | None
     scaling: Scaling
     encoder: InputEncoder
-    taken: Positions  # ascending: who may not be asked
+    taken: Positions  # ascending: these may not be asked
     width: int  # numbers that a row takes for each expert
     keeps: bool  # whether scores are kept, to be weighted later
     shortlist: int = BATCH_SHORTLIST

@@ -133,7 +133,7 @@ class ShardedPool:
         taken = np.flatnonzero(~asked.free)
         near = candidates.least(self.context.seed, LISTED // 2, taken)
         at = np.unique(np.concatenate([largest_variances.at, near]))
-        if found.free <= LISTED:  # then all are looked at
+        if found.free <= LISTED:  # then all are scored
             at = np.flatnonzero(asked.free)
         own = {name: f for _, name, f in target_scores}
         few = replace(asked, functions=own, free=np.ones(len(at), bool), ids=candidates.ids.at(at))
