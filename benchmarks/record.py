@@ -196,7 +196,7 @@ def commit() -> str:
 def is_outdated(measured: str, root: Path = ROOT) -> bool:
     """Whether code that decides scores has changed since a commit; False without git.
 
-    Docstrings and comments are no code.
+    Docstrings and comments do not count.
     """
     rooms = [f"src/weal/{room}" for room in SCORING_ROOMS]
     commit = measured.rstrip("+")

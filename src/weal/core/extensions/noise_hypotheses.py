@@ -44,8 +44,8 @@ MIN_TESTED_WEIGHT = 0.02  # of experts whose residuals are tested
 # with 0.15 the ten tasks lost 0.025 on average; with 0.5 0.002.
 MIN_NOISE_SHARE = 0.5
 # Below it the experts may have followed the noise of a noisy region. Varying noise is then believed
-# only if it lowers the median of squared left-out residuals to MAX_ERROR_SHARE: noise that is taken
-# for the function raises the errors of quiet labels, too. It is not tried if the experts find next
+# only if it lowers the median of squared left-out residuals to MAX_ERROR_SHARE: a function treated
+# as noise has larger errors at quiet labels, too. It is not tried if the experts find next
 # to no noise, or if half of the labels lie much closer to their predictions than expected: there
 # the function is steep in one place and flat elsewhere.
 MAX_ERROR_SHARE = 0.4
