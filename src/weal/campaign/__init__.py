@@ -11,7 +11,7 @@ Read in this order:
     replay                the events applied to a learner's state
     session               candidates, replay and posterior of an open campaign; the error trend
     suggestions           ask: choose rows, lease them, explain them
-    label_input           labels as they are typed, checked
+    label_input           checks of labels as they are typed
     plausibility          whether a typed label is plausible
     results_import        labels from a results file
     config                settings, checked
@@ -21,11 +21,10 @@ Read in this order:
     id_lookup             candidates by id; suggestions for a misspelt id
     predict               predictions for new rows
     export                labels, predictions, candidates, events and worksheets as tables
-    candidate_report      all that is known of one row
+    candidate_report      the report of one row
     contradiction_report  labels that contradict the others
     status                progress and advice; status_text: as text; status_cache: kept in the store
-    model_status          error estimates, coverage, noise, experts and inputs
-    budget                what labels have cost, and what they may cost
+    budget                cost of the labels, and the budget
     run                   ask, measure with an oracle, tell, as events
     plots                 figures
 """

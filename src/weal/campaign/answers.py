@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from weal.store.events import Event
 
 COUNTED_LINES = ("failed", "skipped", "empty", "refused")
-LIST_SETTINGS = ("archived", "hidden")  # that only lists are about
+LIST_SETTINGS = ("archived", "hidden")  # which only affect lists of campaigns
 OPTIONAL_ROW_FIELDS = ("repeat", "quantities")  # of a leased row: left out where they are empty
 
 

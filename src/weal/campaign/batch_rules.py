@@ -1,9 +1,9 @@
 """Rules for `ask` with options in a campaign (`learner.batch_options`).
 
-Columns are those of the table that candidates came with, results excepted. Requested rows must be
-free; rows to replace must be leased to the person who asks, and their leases end in the transaction
-that leases the others, so that either both happen or nothing does. The options are in the first
-event `asked` of the ask.
+Columns are those of the table of candidates, without the results. Requested rows must be free; rows
+to replace must be leased to the person who asks, and their leases end in the transaction that
+leases the others, so that either both happen or neither does. The options are in the first event
+`asked` of the ask.
 """
 
 from datetime import datetime

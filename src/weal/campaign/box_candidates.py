@@ -80,7 +80,7 @@ def box_of(ledger: Ledger) -> DesignSpace:
 
 
 def add_shared_rows(session: Session, options: BatchOptions, n: int, who: str) -> bool:
-    """Add rows of the box that share a value, where an ask needs them; whether any were added."""
+    """Add rows of the box that share a value if an ask needs them; whether any were added."""
     ledger, state = session.ledger, session.state
     if ledger.box is None or not options.same:
         return False

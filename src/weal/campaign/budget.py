@@ -22,7 +22,7 @@ COST_ROUNDING = 1e-9  # share of the budget by which sums of costs may differ
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """The costs of a campaign beside its budget."""
+    """The costs of a campaign, and its budget."""
 
     budget: float
     spent: float

@@ -284,8 +284,8 @@ class Campaign(CampaignLog):
         Returns
         -------
         BestTable
-            `rows`, the most probable first; `to_frame()` is a table, `to_dict()` JSON, and
-            `words` tells how many rows that meet the goal are still unmeasured.
+            `rows`, the most probable first; `to_frame()` is a table, `to_dict()` JSON, and `words`
+            estimates how many rows that meet the goal are still unmeasured.
 
         Raises
         ------
@@ -333,7 +333,7 @@ class Campaign(CampaignLog):
     def contradictions(self) -> "list[Contradiction]":
         """Find labels that contradict the other labels; nothing is changed.
 
-        Checked are labels marked as sure, consecutive equal labels, and labels of one person, one
+        It checks labels marked as sure, consecutive equal labels, and labels of one person, one
         day, or one value of a column that is not an input, such as an instrument.
 
         Returns
@@ -443,10 +443,10 @@ class Campaign(CampaignLog):
         Returns
         -------
         frame
-            Of the kind that the table is; for a file as of `to_frame`. One row for each, in the
-            same order: `id`, `mean` and `sd` of the function, `low` and
-            `high` of a label, as in ``to_frame("predictions")``; `P(word)` for pass/fail, classes
-            and grades, and `P(works)` once runs have failed. With several quantities, column names
+            Of the same kind as the table; for a file, the kind of `to_frame`. One row for each row
+            of the table, in the same order: `id`, `mean` and `sd` of the function, `low` and `high`
+            of a label, as in ``to_frame("predictions")``; `P(word)` for pass/fail, classes and
+            grades, and `P(works)` once runs have failed. With several quantities, column names
             begin with the name of the quantity.
 
         Raises
@@ -622,8 +622,8 @@ class Campaign(CampaignLog):
         Parameters
         ----------
         n : int or None
-            Size of the batch. If None, the number of `rows` or `instead_of`, else a single id is
-            returned instead of a list.
+            Size of the batch. If None, the number of `rows` or `instead_of`; without these options,
+            one id is returned instead of a list.
         by : str or None
             Author of the change; if None, the user who opened the campaign.
         lease : str, float or None
@@ -632,13 +632,13 @@ class Campaign(CampaignLog):
             Whether rows are drawn at random, for an unbiased test of the predictions.
         key : str or None
             Idempotency key: a retry with the same key returns the rows of the first call and leases
-            no others, even if they have labels by now. A program that was killed before it got the
-            answer can so ask again. The retry must have the same number of rows, `by`, `check`,
+            no others, even if they have labels by now. So a program that was killed before it got
+            the answer can ask again. The retry must have the same number of rows, `by`, `check`,
             options below and, if given, `lease`.
         repeats : bool
-            Whether a labelled row may be asked again, if because of noise it is uncertain whether
-            it meets the goal, or if its label may be wrong. The setting `repeats=False` turns this
-            off for the campaign. While such a row is leased, `tell` adds a repeat measurement.
+            Whether a labelled row may be asked again, if noise makes it uncertain whether the row
+            meets the goal, or if its label may be wrong. The setting `repeats=False` turns this off
+            for the campaign. While such a row is leased, `tell` adds a repeat measurement.
         same : str, list of str, or None
             One or several columns that have the same value in the whole batch: factors that are
             hard to change, such as the temperature of a plate. The value with the best joint batch

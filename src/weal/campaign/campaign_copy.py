@@ -3,10 +3,10 @@
     created               the same body, and `copied_from`: campaign, number and hash of the event
                           after which it was copied
     added                 the same candidates: chunks of the store, or files, which stay in place
-    settings              the same changes, but for the title and whether it is archived
+    settings              the same changes, except the title and the archived state
     told, corrected,      with labels only: the same, and `copied`: number and time of the original;
     withdrawn, skipped    a label has its `origin`: who told it, and when
-    asked                 not copied: rows that are out are out with one campaign only
+    asked                 not copied: a row is leased in one campaign only
 
 The copy replays the same candidates, settings and labels in the same order, so its predictions are
 those of the source. One transaction writes it, or nothing.
@@ -25,7 +25,7 @@ from weal.tables.parquet_io import parquet_to_table
 if TYPE_CHECKING:
     from weal.campaign.campaign import Campaign
 
-OWN_SETTINGS = ("archived", "hidden", "title")  # that a copy does not take over
+OWN_SETTINGS = ("archived", "hidden", "title")  # which are not copied
 _NOT_COPIED = ("call", "undoes", "resumes")  # keys about calls and leases of the source
 _LABELS = ("told", "corrected", "withdrawn", "skipped")
 
@@ -33,9 +33,9 @@ _LABELS = ("told", "corrected", "withdrawn", "skipped")
 def copy_campaign(
     source: "Campaign", name: str, who: str, labels: bool = True, key: str | None = None
 ) -> bool:
-    """Copy a campaign as it is now; False where a call with this key has done so already.
+    """Copy a campaign in its present state; False if a call with this key did so before.
 
-    CampaignExists where there is a campaign of that name.
+    CampaignExists if there is a campaign of that name.
     """
     check_name(name)
     events = source.events()
@@ -99,7 +99,7 @@ def _copied_settings(event: Event, body: dict[str, Any], who: str) -> Draft | No
 def _copied_label(
     event: Event, body: dict[str, Any], who: str, numbers: Mapping[int, int]
 ) -> Draft | None:
-    """A label, a withdrawal or a skip; None if it only gave a row back."""
+    """A label, a withdrawal or a skip; None if the event only ended a lease."""
     if "labels" in body:
         body["labels"] = [numbers[seq] for seq in body["labels"] if seq in numbers]
         if not body["labels"]:

@@ -101,7 +101,7 @@ class FileCandidates:
         return dict(self.candidates.cells(np.arange(self.rows)).to_pydict())
 
     def named_columns(self, results: Collection[str]) -> CandidateColumns:
-        """The columns that options of an ask may name: all that are read but the results."""
+        """The columns that options of an ask may name: all columns read, except the results."""
         pool = self.candidates
         names = [name for name in pool.table_columns if name not in results]
         return table_columns(pool.tables, names, self.plan, list(results))
@@ -144,7 +144,7 @@ def whole_table(source: object) -> Any:
     pool = open_pool(source)
     pool.check()
     tables = [parquet.read_table(file.path) for file in pool.files]
-    pool.check()  # else one was written while it was read
+    pool.check()  # raises an error if a file was written while it was read
     check_unwritten(pool)
     return arrow.concat_tables(tables, promote_options="default")
 

@@ -46,8 +46,8 @@ class CandidateReport:
     row: dict[str, Any]  # its original cells
     labels: tuple[LedgerLabel, ...]
     skipped: bool
-    note: str | None  # of who skipped it
-    who: str | None  # who has it
+    note: str | None  # of the person who skipped it
+    who: str | None  # the person with the lease
     until: datetime | None
     lapsed: bool
     mean: float | None  # as predicted now, by all labels; None if there is no model
@@ -55,7 +55,7 @@ class CandidateReport:
     low: float | None
     high: float | None
     expected: dict[str, float] | None  # when it was asked last
-    why: str  # it was asked; empty if it was not
+    why: str  # the reason for the ask; empty if there was none
     near: tuple[Neighbour, ...]
     events: tuple[int, ...]
     # of each quantity by name, where there are several, words, or runs that failed
@@ -63,7 +63,7 @@ class CandidateReport:
     failure: LedgerLabel | None = None  # the run failed
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON values; keys of several quantities only where there are some."""
+        """The report as JSON values; keys of several quantities only if there are several."""
         found = asdict(self)
         return {key: one for key, one in found.items() if key not in _OPTIONAL or one}
 
@@ -189,7 +189,7 @@ def _told_by(told: LedgerLabel) -> str:
 def _prediction_lines(
     quantity: Quantity, prediction: QuantityPredictionBody, several: bool
 ) -> list[str]:
-    """The prediction of a quantity; no line for the only one before it has a model."""
+    """The prediction of a quantity; no line if the only quantity has no model yet."""
     made, what = prediction_text(quantity, prediction), "predicted"
     if not several and prediction["mean"] is None and "probabilities" not in prediction:
         return []
@@ -236,7 +236,7 @@ def _setting(key: str, value: object) -> str:
 
 
 def _quantity_name(event: Event, quantities: Mapping[str, Quantity]) -> str:
-    """The name of the quantity of an event, where there are several or its run failed."""
+    """The name of the quantity of an event, if there are several or the run failed."""
     name = event.body.get("quantity")
     if name == WORKED and WORKED not in quantities:
         return "failed"

@@ -37,9 +37,9 @@ SEED_LIMIT = 2**32  # scikit-learn takes no others
 MODEL_VERSIONS = ("0.2", "0.3")
 MAX_BUDGET = 1e300
 MAX_TITLE = 200  # characters
-_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # characters that no title has, but for
-_JOINERS = "\u200c\u200d"  # that words of some languages need
-MAX_N_START = 10**6  # before there is a model
+_UNSEEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")  # not allowed in titles, except
+_JOINERS = "\u200c\u200d"  # these two, which words of some languages need
+MAX_N_START = 10**6  # labels before there is a model
 _LEASE = re.compile(
     r"(?i)([0-9.eE+]+)\s*(s|m|h|d|w)(?:ec|ecs|in|ins|inutes?|r|rs|ours?|ays?|eeks?)?"
 )
@@ -81,7 +81,7 @@ def with_goal_parts(given: Mapping[str, object], before: str) -> dict[str, objec
 
 
 def _goal(given: Mapping[str, object]) -> dict[str, object]:
-    """Goal and stop condition; a number or None as the goal is that of weal 0.2."""
+    """Goal and stop condition; as in weal 0.2, the goal may be a number or None."""
     from weal.goals.grammar import goal_and_until
 
     goal, until = goal_and_until(given["goal"], given.get("until"))
@@ -147,7 +147,7 @@ def settings_to_json(settings: Mapping[str, Any]) -> dict[str, Any]:
 def chosen_goal(
     goal: str | list[str] | None, subject_to: Sequence[str], stored: Callable[[], str]
 ) -> "Goal | str | None":
-    """The goal of a call that changes no setting; None for that in the settings.
+    """The goal of a call that changes no setting; None stands for the goal in the settings.
 
     Constraints without a goal replace those of the settings, which `stored` reads; "none" alone
     removes them.

@@ -4,8 +4,8 @@ The snapshot carries a fingerprint of the labels, the model, and who told which 
 does not match is ignored.
 
 Labels are grouped by person, by day, and by columns of the candidates that are not inputs
-(`--type instrument=drop`): differences by an input are for the model to learn. Columns with a value
-of their own for most rows, and columns of candidates in files, are not used.
+(`--type instrument=drop`): the model learns differences that depend on an input. Columns in which
+most rows have different values, and columns of candidates in files, are not used.
 """
 
 import json
@@ -96,7 +96,7 @@ def find_contradictions(session: Session, quantity: str | None = None) -> tuple[
         return known
     found = tuple(contradictions(view, model, groups))
     data = {"of": mark, "found": [asdict(one) for one in found]}
-    with suppress(WealError):  # advice only: a store that cannot keep it still has it
+    with suppress(WealError):  # the result is complete even if the snapshot cannot be stored
         text = json.dumps(data).encode()
         session.store.write_snapshot(ledger.name, kind, ledger.seq, ledger.hash, text)
     return found

@@ -75,9 +75,9 @@ def create(
 
     A key of the client goes with the content of its `call` (`idempotency`).
 
-    Candidates in many files stay there, and no table is returned, unless `copy` says that the store
-    is to keep them. The event keeps the box that candidates were drawn in, for `refine`, and the
-    labels of an earlier campaign (`like`), whose quantities are measured where none is named.
+    Candidates in many files stay there, and no table is returned, unless `copy` is True. The event
+    keeps the box that candidates were drawn in, for `refine`, and the labels of an earlier campaign
+    (`like`), whose quantities are measured if no target is named.
     """
     chosen = {**DEFAULTS, **check_settings(settings)}
     check_together(chosen)
@@ -155,7 +155,7 @@ def _created_event(
 
 
 def _with_earlier_targets(options: TableOptions, like: EarlierCampaign | None) -> TableOptions:
-    """The options with the target columns of an earlier campaign, where none is named."""
+    """The options with the target columns of an earlier campaign, if no target is named."""
     if like is None or options.targets:
         return options
     columns = [one.column for one in like.quantities if one.column is not None]

@@ -16,16 +16,16 @@
     settings    settings that changed; with `words`, all words of quantities that got new ones. An
                 archived campaign is also `hidden`, which weal 0.2 reads
 
-Of a copied campaign, `created` names its source under `copied_from`, and an event with a label or a
-skip its original under `copied`; a label has its `origin` too.
+In a copied campaign, `created` names the source under `copied_from`. An event with a label or a
+skip names its original under `copied`; a label also has its `origin`.
 
 Every body has the version of its format as `v`: EVENT_BODY_VERSION, or SEVERAL_BODY_VERSION for
-what weal 0.2 would misread (several quantities, or one of words; a goal other than learn; runs that
-failed; one label of several withdrawn). The store takes its own version from the highest `v` in it,
-so that 0.2 refuses such a store and opens the others (`store.statements`). Keys never change their
-meaning: stores of weal 0.2 open for ever. `change_of_labels` gives the meaning of the three kinds
-that carry labels. Each of them names its `quantity`; those of weal 0.2 do not: they mean the only
-quantity of their campaign.
+bodies that weal 0.2 would misread (several quantities, or one of words; a goal other than learn;
+runs that failed; one label of several withdrawn). The store takes its own version from the highest
+`v` in it, so that weal 0.2 refuses such a store and opens others (`store.statements`). Keys never
+change their meaning: stores of weal 0.2 open for ever. `change_of_labels` gives the meaning of the
+three kinds that carry labels. Each of them names its `quantity`; those of weal 0.2 do not: they
+mean the only quantity of their campaign.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class CallBody(TypedDict):
 
 
 class OriginBody(TypedDict):
-    """Of a label that comes back: who told it, when (ISO 8601), and whether it was predicted."""
+    """The origin of a restored label: author, time (ISO 8601), and whether it was predicted."""
 
     who: str
     time: str
@@ -180,12 +180,12 @@ def change_of_labels(before: Sequence[LedgerLabel], event: Event) -> LabelChange
 
 
 def gives_row_back(event: Event) -> bool:
-    """Whether an event `withdrawn` ends the lease of its row; not that of one label of several."""
+    """Whether `withdrawn` ends the lease of its row; withdrawing single labels does not."""
     return event.kind == "withdrawn" and not event.body.get("labels")
 
 
 def resumes_lease(event: Event) -> bool:
-    """Whether an event that undoes an action opens the lease again that the action ended."""
+    """Whether an event that undoes an action reopens the lease that the action ended."""
     return bool(event.body.get("resumes"))
 
 

@@ -1,18 +1,19 @@
 """A campaign as tables: labels, predictions, candidates, events, and worksheets to fill in.
 
-    labels        id, label, noise, by, time, note, event      one row a label, in order;
-                  quantity and labels as text, where there are several, words or failures
-    predictions   id, mean, sd, low, high, labelled, label     one row a candidate
+    labels        id, label, noise, by, time, note, event      a row for each label, in order;
+                  quantity, and labels as text, if there are several, words or failures
+    predictions   id, mean, sd, low, high, labelled, label     a row for each candidate
     candidates    the original columns and cells
     events        number, kind, id, by, time, body (JSON), key, hash
-    worksheet     id, inputs, expected, expected sd, TARGET, note      one row a leased candidate.
-                  With several quantities `expected TARGET` of each, and a column for each
+    worksheet     id, inputs, expected, expected sd, TARGET, note      a row for each leased one.
+                  With several quantities: `expected TARGET` and a column for each
 
 Files end in .csv .tsv .parquet .json .jsonl or .xlsx; "-" is CSV on stdout
 (`weal.tables.table_writer`). Predictions for candidates in many files go to a folder, shard by
 shard. The target column of a worksheet is empty, for numbers or "failed"; `weal tell --file` reads
-it back. Columns of the pool with one of our names make ours `weal expected`, `weal note`. Cells
-that a spreadsheet could run are escaped (`tables.text_records.escape`), and read back unescaped.
+it back. If a column of the pool has one of these names, the worksheet uses `weal expected`,
+`weal note`. Cells that a spreadsheet could run are escaped (`tables.text_records.escape`), and read
+back unescaped.
 """
 
 import csv
@@ -171,8 +172,8 @@ def export(
 ) -> int:  # fmt: skip
     """Write a table to a file atomically; returns its number of rows.
 
-    An existing file is only replaced with `force`. A folder of
-    predictions is of one quantity; a file has all.
+    An existing file is only replaced with `force`. A folder has the predictions of one quantity; a
+    file has those of all.
     """
     if what == "predictions" and _is_folder(path):
         return _write_prediction_folder(campaign, path, force, quantity)

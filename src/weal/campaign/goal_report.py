@@ -170,7 +170,7 @@ class BestTable:
     def columns(self) -> dict[str, list[object]]:
         """Id, inputs as they were given, measured, expected, uncertainty and probability.
 
-        Of a goal over several quantities the first three for each of them.
+        For a goal over several quantities, the first three are repeated for each quantity.
         """
         columns: dict[str, list[object]] = {"id": [row.id for row in self.rows]}
         for name in self.inputs:

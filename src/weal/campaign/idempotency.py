@@ -7,9 +7,9 @@
                             what the batch may hold
 
 The same key with the same content is a retry; with other content it raises ReusedKey, and nothing
-is written. The order of rows, notes and who tells are not content. Keys belong to one campaign;
-those of `ask` are apart from those of `tell` and `skip`. A call that has nothing to write, because
-all of it is there already, leaves its key unused.
+is written. The order of rows, the notes and the author are not part of the content. Keys belong to
+one campaign; those of `ask` are separate from those of `tell` and `skip`. A call that has nothing
+to write, because everything is recorded already, leaves its key unused.
 
 How keys are stored: the first event of a call has the key, and `call` in its body,
 
@@ -17,9 +17,9 @@ How keys are stored: the first event of a call has the key, and `call` in its bo
     events   events that it wrote, this one first: existing rows have none
     digest   of the content
 
-weal 0.2 wrote no `call`, and the keys `KEY/0`, `KEY/1`, ... for several labels. There the content
-is what those events hold; a row that is not among them must be in the campaign as the retry has it.
-Rows that were asked have the keys `ask KEY/0`, `ask KEY/1`, ...
+weal 0.2 wrote no `call`, and the keys `KEY/0`, `KEY/1`, ... for several labels. In these stores,
+the content is that of the events; a row without such an event must be in the campaign with the
+content of the retry. Rows that were asked have the keys `ask KEY/0`, `ask KEY/1`, ...
 """
 
 import json
@@ -46,7 +46,7 @@ class Change(NamedTuple):
     """The content of a call for one row."""
 
     id: str
-    what: str  # LABEL, SKIP, UNSKIP, WITHDRAW or RELEASE; else of a call that is about no row
+    what: str  # LABEL, SKIP, UNSKIP, WITHDRAW or RELEASE; another text if the call concerns no row
     y: float | None = None
     noise: float | None = None
     sure: bool = False
@@ -95,7 +95,7 @@ def _length(lease: timedelta) -> str:
 
 
 def content_change(what: str, content: object) -> Change:
-    """The content of a call that is about no row, such as changed settings."""
+    """The content of a call that concerns no row, such as changed settings."""
     digest = blake2b(canonical_json(content).encode(), digest_size=16).hexdigest()
     return Change("", f"{what} {digest}")
 
@@ -240,7 +240,7 @@ def _content(rows: int, others: "Counter[Change]", there: int = 0) -> str:
 
 
 def find_asked(tx: Transaction, key: str, call: AskCall) -> list[str]:
-    """The ids of rows that an earlier call asked for with this key; ReusedKey: another call."""
+    """The ids that an earlier call with this key asked for; ReusedKey if the calls differ."""
     events = _read_asked(tx, key)
     if not events:
         return []

@@ -64,7 +64,7 @@ def entries(
 
 
 def _each(given: object) -> list[object] | None:
-    """The values of a collection; None for one value, which a dict of quantities is."""
+    """The values of a collection; None for a single value, such as a dict of quantities."""
     return list(given) if _is_several(given) and not isinstance(given, Mapping) else None
 
 
@@ -98,12 +98,12 @@ def _entries_of_row(
 
 
 def name_quantity(message: str, quantity: str, among: int) -> str:
-    """The message on a label, which names the quantity where there are several."""
+    """The message on a label, which names the quantity if there are several."""
     return message if among == 1 or quantity in message else f"{quantity}: {message}"
 
 
 def _by_quantity(quantities: Mapping[str, Quantity], given: object, row: str) -> dict[str, object]:
-    """The values of a dict by the names of the quantities; another value is of the only one."""
+    """The values of a dict by quantity name; any other value belongs to the only quantity."""
     if not isinstance(given, Mapping):
         return {next(iter(quantities)): given}
     found = {find_named(quantities, name).name: value for name, value in given.items()}

@@ -2,7 +2,7 @@
 
     quantities   name -> quantity, and its labels by id; several if a row was measured again
     failures     the quantity "worked": a label 0 for each row whose run failed
-    leases       id -> who has the row until when: asked, and not told, skipped or withdrawn since
+    leases       id -> the lease of a row: asked, and not told, skipped or withdrawn since
     ended        id -> its last lease, if it has ended: an undo may open it again
     skipped      id -> note, of rows that are not suggested
 
@@ -12,9 +12,9 @@ skip or a withdrawal. A label that comes later replaces the failure of its row.
 An event with a label names its quantity. Events of weal 0.2 do not: they mean the only quantity of
 their campaign, which is the first one.
 
-A lease lapses by the clock and not by an event, so that it stays in the ledger; `open_leases(now)`
-leaves lapsed leases out. `apply_events` never changes the ledger that it is given. The ledger needs
-no model and no numerics: `weal tell` starts quickly.
+A lease lapses by the clock and not by an event, so a lapsed lease stays in the ledger;
+`open_leases(now)` leaves lapsed leases out. `apply_events` never changes the ledger that it is
+given. The ledger needs no model and no numerics: `weal tell` starts quickly.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -166,7 +166,7 @@ class Ledger:
 
     @property
     def n_labels(self) -> int:
-        """The number of labels of all quantities, with repeats; failures are none."""
+        """The number of labels of all quantities, with repeats but without failures."""
         return sum([one.n_labels for one in self.quantities.values()])
 
     def labelled(self) -> set[str]:

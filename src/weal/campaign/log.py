@@ -92,7 +92,7 @@ class CampaignLog:
         Returns
         -------
         context manager
-            Of the block.
+            For the block.
         """
         own, self._store = self.store, store
         try:
@@ -112,7 +112,7 @@ class CampaignLog:
         return self._ledger
 
     def read_quantities(self) -> "dict[str, Quantity]":
-        """Read what is measured; where no words can be added, the first event alone.
+        """Read the quantities; if no words can be added to them, only the first event is read.
 
         Returns
         -------
@@ -144,7 +144,7 @@ class CampaignLog:
         Returns
         -------
         Session
-            As of `read_session`, after the last event that this object has read.
+            As returned by `read_session`, after the last event that this object has read.
         """
         from weal.campaign.session import Session
 
@@ -163,7 +163,7 @@ class CampaignLog:
         Returns
         -------
         ActiveLearner
-            After all labels. Its questions and answers are not written to the store.
+            After all labels. Its queries and labels are not written to the store.
         """
         return self.read_session().learner
 

@@ -8,8 +8,8 @@
     add        every candidate has a label
 
 Every step says whether the goal is reached; only a person without rows is advised to stop. A stop
-condition on labels follows from the ledger; one on an error follows from the model, so that it is
-given (`reached`).
+condition on labels follows from the ledger. A stop condition on an error follows from the model, so
+the caller passes the result (`reached`).
 """
 
 from dataclasses import dataclass
@@ -84,7 +84,7 @@ def free_rows(ledger: Ledger, now: datetime) -> int:
 def next_step(
     ledger: Ledger, now: datetime, who: str, reached: GoalReached | None = None
 ) -> NextStep:
-    """The next step of this person; `reached` by the model, where it says so."""
+    """The next step of this person; `reached` is the result of the model, if there is one."""
     leases = ledger.open_leases(now)
     mine = sum(lease.who == who for lease in leases)
     others, free = len(leases) - mine, free_rows(ledger, now)
@@ -109,7 +109,7 @@ def next_step(
 
 
 def reached_by_labels(ledger: Ledger) -> GoalReached | None:
-    """The stop condition on the labels, if they meet it; None also for one on an error."""
+    """The stop condition on the labels, if they meet it; None for a condition on an error."""
     goal, until = goal_in_force(ledger)
     if until is None or until.watched == "error":
         return None
@@ -117,7 +117,7 @@ def reached_by_labels(ledger: Ledger) -> GoalReached | None:
     if until.watched == "labels":
         n = int(until.value)
         return GoalReached(n, until.text) if own.n_labels >= n else None
-    if goal.is_joint:  # of rows that are feasible alone, which the model says
+    if goal.is_joint:  # it counts feasible rows only, which the model determines
         return None
     return _first_met(until, [told.y for told in own.told()])
 

@@ -1,8 +1,8 @@
 """The notebook widget of a `Campaign`: the rows of this person, as on the labelling page.
 
 Labels, skips and failures are in the store when a method returns, with the key of the form, so that
-a form sent twice writes once, also after a restart of the kernel. The keys are those of the page:
-each can undo what was done at the other (`campaign.undo`).
+a form sent twice writes once, also after a restart of the kernel. The widget and the page use the
+same keys: each can undo actions of the other (`campaign.undo`).
 """
 
 from collections.abc import Hashable, Sequence
@@ -65,12 +65,12 @@ MAX_EVENTS_SEARCHED = 500  # for the last action of this person
 
 
 class CampaignBench:
-    """A campaign behind the seam `Bench` of the widget.
+    """A campaign as the `Bench` of the widget.
 
     Parameters
     ----------
     campaign : Campaign
-        Open; its `who` is at work.
+        An open campaign; its `who` types the labels.
     """
 
     def __init__(self, campaign: "Campaign") -> None:
@@ -114,7 +114,7 @@ class CampaignBench:
         )
 
     def _missing(self) -> int:
-        """Labels to come before there is a model of the quantity that the goal looks at first."""
+        """Labels needed before there is a model of the quantity that the goal looks at first."""
         view = self.campaign.replay_session().view()
         return 0 if view.has_model else max(view.settings.n_start - len(view.labels), 1)
 
@@ -146,7 +146,7 @@ class CampaignBench:
         return _report(self.campaign.status(), self.campaign.last_ledger)
 
     def ask(self, n: int, options: BatchOptionsBody, key: str) -> Answer:
-        """Lease n more rows; where fewer are left, the answer says how many."""
+        """Lease n more rows; if fewer are left, the answer says how many."""
         given: dict[str, Any] = dict(options)
         try:
             self.campaign.ask(n, key=PAGE_KEY_PREFIX + key, **given)
@@ -159,7 +159,7 @@ class CampaignBench:
         return Answer(f"{plural(n, 'row')} to measure.")
 
     def tell(self, typed: TypedLabel, key: str) -> Answer:
-        """Save the labels of a row, all or none; a question where one is implausible."""
+        """Save the labels of a row, all or none; a question if one is implausible."""
         ledger = self.campaign.read_ledger()
         measured, id_ = _measured(ledger), str(typed.id)
         note, text = typed.note or None, typed.values.get(ledger.first_quantity, "")

@@ -4,7 +4,7 @@
 its prediction, or without a prediction from the other labels.
 
 The first MIN_OTHER_LABELS labels have too few others; they are judged again once there are
-MIN_LATER_LABELS. The range of the other labels needs all labels, so that it is not computed after
+MIN_LATER_LABELS. The range of the other labels needs all labels, so it is not computed after
 MAX_EVENTS_FOR_RANGES events; `weal status` compares labels with the model later. The shell and
 Python save an implausible label and warn; the page asks before it saves. Standard library only.
 """
@@ -57,7 +57,7 @@ def expected_in_event(
 ) -> ExpectedLabel | None:
     """The prediction in the body of an event `asked`; None if there was no model.
 
-    Of further quantities the body is that of `prediction_of`. Words have no interval.
+    For further quantities, the body is that of `prediction_of`. Words have no interval.
     """
     if body is None:
         return None

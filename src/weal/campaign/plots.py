@@ -5,7 +5,7 @@
     experts.png            weights of the kinds of experts over the labels
     inputs.png             importance of the inputs
 
-Each file is written whole, or not at all. Several quantities have a folder each.
+Each file is written atomically. With several quantities, each has a folder.
 """
 
 from collections.abc import Callable

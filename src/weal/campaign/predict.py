@@ -226,14 +226,15 @@ def _candidates(campaign: "Campaign", ids: Sequence[str], id_column: str | None)
 
 
 def kind_of_input(table: object) -> FrameKind | None:
-    """The kind of frame that a table is; None for a file."""
+    """The kind of frame of a table; None for a file."""
     return None if isinstance(table, str | os.PathLike) else frame_kind(table)
 
 
 def frame_of(columns: "Columns", kind: FrameKind | None = None) -> Any:
     """Columns as a frame of this kind, or of an installed one.
 
-    An old store may hold half a character; pandas keeps such text as objects, others need a sign.
+    An old store may hold an unpaired surrogate: pandas keeps such text as objects; in other frames,
+    a question mark replaces it.
     """
     whole = {name: all(map(is_encodable, cells)) for name, cells in columns.items()}
     if all(whole.values()):

@@ -46,7 +46,7 @@ def prediction_text(
 
 
 def outcome_sentence(body: AskedBody | PredictionBody) -> list[str]:
-    """A sentence on the probability that the run works, where runs have failed."""
+    """A sentence on the probability that the run works, if runs have failed."""
     p = body.get("quantities", {}).get(WORKED, {}).get("mean")
     return [] if p is None else [f"The run works {with_probability(p)}."]
 

@@ -14,7 +14,7 @@ from weal.quantities.protocol import Quantity
 from weal.tables.result_lines import read_failure
 from weal.text import shorten
 
-MIN_NAME_SIMILARITY = 0.6  # likeness of two names, as difflib has it, one of which may be meant
+MIN_NAME_SIMILARITY = 0.6  # of two names by difflib, from which one is suggested
 RESERVED = (WORKED, "failed")  # names that no quantity can have
 
 
@@ -97,7 +97,7 @@ def read_failure_of(
 ) -> tuple[str | None, str | None]:
     """As `read_failure`, for a quantity whose own words come first: `Na`, `failed`.
 
-    With `is_named` the quantity was named beside the text, so that every word it reads is a label:
+    With `is_named`, the quantity was named with the text, so every word that it reads is a label:
     crystallised=failed.
 
     >>> from weal.quantities.pass_fail import PassFail

@@ -188,7 +188,7 @@ def failure_status(session: Session) -> FailureStatus | None:
 
 
 def where_runs_fail(session: Session) -> tuple[FailingRange, ...]:
-    """For the inputs that tell most about failures, the range in which runs work least often."""
+    """The inputs that matter most for failures, and the range of each in which most runs fail."""
     state, view = session.state, session.view(WORKED)
     at, X = state.candidates.sample(state.settings.seed)
     every = -(-len(at) // SAMPLED_CANDIDATES)

@@ -3,12 +3,12 @@
     created             settings, and the candidates of all `added` before the first label
     added               Added
     asked               Asked, with the weights of the acquisition functions that chose the row;
-                        weights of an earlier "auto", of other functions, are ignored (`other_auto`)
+                        weights of an earlier "auto" with other functions are ignored (`other_auto`)
     told, corrected,    LabelsTold: labels that come, are dropped or are confirmed, by the same
     withdrawn           function as in the ledger (`events.change_of_labels`); the learner turns
                         labels of a quantity into labels of its parts
     skipped             Skipped
-                        any of these four that opens a lease again: Resumed
+                        any of these four that reopens a lease: Resumed
     settings            FunctionsChanged, where the acquisition or the goal changes; after a change
                         of the model (`warp`, `outliers`) all events are replayed
 
@@ -110,7 +110,7 @@ def replay_new_events(now: Replay, events: Iterable[Event], pool: CandidateTable
 
 
 def can_continue(now: Replay, events: Sequence[Event], ledger: Ledger) -> bool:
-    """Whether `replay_new_events` gives the state of `replay`: same model and first candidates."""
+    """Whether `replay_new_events` gives the state of `replay`: same model, same first rows."""
     first = not now.labelled and any(event.kind == "added" for event in events)
     measured = tuple(one.quantity for one in ledger.quantities.values())  # words may have come
     return now.model == _model(ledger) and not first and measured == now.state.measured
@@ -239,7 +239,7 @@ def _check_size(labels: Sequence[Label]) -> None:
 
 
 def _left_out(state: State, told: happened.LabelsTold, name: str) -> State:
-    """The state once a label came that it cannot take: the row is neither out nor skipped."""
+    """The state after a label that no model can use: the row is neither out nor skipped."""
     if told.dropped:
         state = apply(state, happened.LabelsTold(told.quantity, dropped=told.dropped))
     if name in state.skipped:
@@ -253,7 +253,7 @@ def _replay_skipped(now: Replay, event: Event, pool: CandidateTable) -> Replay:
 
 
 def _resume(state: State, event: Event) -> State:
-    """The state with the row pending again, where the event opens its lease again."""
+    """The state with the row pending again, if the event reopens its lease."""
     return apply(state, happened.Resumed(str(event.id))) if resumes_lease(event) else state
 
 

@@ -4,7 +4,7 @@
     corrected   replaces another label         same        the label exists already
     confirmed   the label exists and is now marked as sure (`sure`)
     failed      "failed" instead of a value: the run failed, and what follows the word is the note
-    skipped     "n/a", "-" or a bound (<0.1) instead of a value: skipped, with that as note
+    skipped     "n/a", "-" or a bound (<0.1) instead of a value: skipped, with this text as note
     empty       no value: ignored              refused     the line has an error; nothing is saved
 
 `preview` decides without writing; `tell_file` decides the same under the write lock and writes.
@@ -234,7 +234,7 @@ def _find_past_call(
     tx: Transaction, key: str | None, changes: Sequence[Change], now: Ledger,
     of_0_2: Sequence[Change],
 ) -> tuple[Sequence[Event], ReusedKey | None]:  # fmt: skip
-    """The events of an earlier call with this key; the error where its content was different."""
+    """The events of an earlier call with this key; the error if its content was different."""
     if key is None:
         return (), None
     try:
@@ -277,7 +277,7 @@ def _last_label(now: Ledger) -> int:
 
 
 def _entries(now: Ledger, lines: Sequence[Result], sure: bool) -> dict[int, LabelInput | str]:
-    """The label of each line, by position; an error message where it is not valid."""
+    """The label of each line, by position; an error message if it is not valid."""
     found: dict[int, LabelInput | str] = {}
     for n, line in enumerate(lines):
         if line.value is None or line.error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class TypedValue(NamedTuple):
-    """A value instead of a label, and the quantity that it is of."""
+    """A value that is given instead of a label, and its quantity."""
 
     typed: str  # with the name of the quantity, for messages
     text: str
@@ -109,7 +109,7 @@ def _read_word(value: TypedValue) -> tuple[str | None, str | None]:
 
 
 class RowDetails(NamedTuple):
-    """What a program says beside the values of a row."""
+    """The options that a program sends with the values of a row."""
 
     noise: object = None
     note: str | None = None

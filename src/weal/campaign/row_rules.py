@@ -8,8 +8,8 @@
     words      classes or grades get further words, which come last
 
 As in `rules`, each function reads the campaign under the write lock and returns drafts of events,
-or raises an error, and then nothing is written. A row with a label has worked: to call it failed,
-its labels are replaced. A row that is out for a repeat keeps its label, and the repeat is skipped.
+or raises an error, and then nothing is written. A row with a label has worked: a failure has to
+replace its labels. A row that is out for a repeat keeps its label, and the repeat is skipped.
 """
 
 from collections.abc import Collection, Sequence
@@ -122,9 +122,7 @@ def skip_rows(
 
 @dataclass(frozen=True, slots=True)
 class FailureDecision:
-    """The decision on a run that failed: drafts, the event that says so already, or an
-    error.
-    """
+    """The decision on a failed run: drafts, the event that already records it, or an error."""
 
     id: str
     drafts: tuple[Draft, ...] = ()
@@ -226,8 +224,8 @@ def decide_withdrawals(
 ) -> list[Draft]:  # fmt: skip
     """Events that withdraw labels or leases; none if a call with this key did it before.
 
-    With `event`, the label of this event alone; with `quantity`, those of the quantity alone. A row
-    that this person has for a repeat is given back, and keeps its label.
+    With `event`, the label of this event alone; with `quantity`, those of the quantity alone. If
+    this person leases a row for a repeat, only the lease ends and the label stays.
     """
     changes = [Change(name, WITHDRAW, event, quantity=quantity) for name in ids]
     if is_repeated(tx, key, changes):
@@ -271,7 +269,7 @@ def _withdrawals(
 def decide_release(
     tx: Transaction, ids: Sequence[str], who: str, note: str, key: str | None = None
 ) -> list[Draft]:
-    """Events that end the leases that this person has of these rows; labels stay."""
+    """Events that end this person's leases of these rows; labels stay."""
     changes = [Change(name, RELEASE) for name in ids]
     if is_repeated(tx, key, changes):
         return []
@@ -292,7 +290,7 @@ def _withdraw_quantity(
 ) -> list[Draft]:  # fmt: skip
     """Events that withdraw the labels of one quantity; "failed" stands for failed runs.
 
-    `others` are rows that other people have: their leases stay.
+    `others` are rows that other people have leased: their leases stay.
     """
     there = {name: one.quantity for name, one in now.quantities.items()}
     is_failed = quantity in (WORKED, "failed")

@@ -76,7 +76,7 @@ class LabelDecision:
     implausible: Implausible | None = None  # why the label may be wrong
     needs_range: bool = False  # whether it is judged by the other labels: it has no prediction
     superseded: str | None = None  # of a retry: what became of the label since
-    unclear: str | None = None  # as an argument of `weal tell`: it is there, and out for a repeat
+    unclear: str | None = None  # argument of `weal tell` for what may be a repeat
     named: str | None = None  # the quantity, where there are several
 
     def unclear_message(self, campaign: str) -> str | None:
@@ -167,12 +167,12 @@ def decide_each_label(
 ) -> list[LabelDecision]:  # fmt: skip
     """The decision on each of these labels, in order.
 
-    The first label of a row that is leased as a repeat is one. A label that the row has already may
-    be an old one told again, in a file or in a notebook: it is a repeat if the person with the
-    lease tells it `alone`.
+    The first label of a row that is leased for a repeat is a repeat. A label that the row has
+    already may be an old label told again, in a file or in a notebook: it is a repeat if the person
+    with the lease tells it `alone`.
 
-    The fingerprint is a key that is made of all their content. It only prevents adding them twice
-    with `repeat`, and only as long as the label with this key is still there.
+    The fingerprint is a key that is made of all their content. It only prevents that `repeat` adds
+    them twice, and only while the label with this key exists.
     """
     labels = {
         (one.quantity.name, name): list(several)
@@ -227,7 +227,7 @@ def _by_fingerprint(tx: Transaction, fingerprint: str | None, rows: int) -> dict
 
 
 def _judge(tx: Transaction, now: Ledger, entry: LabelInput) -> LabelDecision:
-    """The label, judged by its prediction; others are needed where it has none."""
+    """The label, judged by its prediction; without one, by the other labels."""
     named = name_where_several(now, entry.quantity)
     if entry.sure:
         return LabelDecision(entry, named=named)

@@ -2,7 +2,7 @@
 
 The loop is that of a learner (`weal.learner.run`). Rows are leased to the person who runs it,
 labels and failures are written by the thread that called `run`, and rows that were not measured are
-given back at the end, unless they got a label or another holder meanwhile.
+released at the end, unless they were labelled or leased by someone else in the meantime.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -65,7 +65,7 @@ class CampaignSubject:
             self.owner.fail(name, by=self.who, note=note)
 
     def release(self, names: Sequence[Hashable]) -> None:
-        """Give back the rows that are still out with this person; no label is withdrawn."""
+        """Release the rows that this person still has; no label is withdrawn."""
         ids = [str(name) for name in names]
         self.owner.transact(lambda tx: decide_release(tx, ids, self.who, "not measured"))
 

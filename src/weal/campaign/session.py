@@ -148,7 +148,7 @@ class Session:
     def update(self, ledger: Ledger, events: Sequence[Event]) -> None:
         """Apply new events; `events` are all events of the campaign.
 
-        The ledger comes last: after an interrupt the next call does all of it again.
+        The ledger is updated last: after an interrupt, the next call repeats the whole update.
         """
         if ledger.rows != self.ledger.rows:
             self.pool = self._read_pool(ledger)
@@ -240,7 +240,7 @@ def trend(
         return known
     found = error_trend(model, view.settings.n_start, X, known, progress, goal)
     data = {"v": TREND_VERSION, "of": fingerprint(model, X, t, goal), **asdict(found)}
-    with suppress(WealError):  # advice only: a store that cannot keep it still has a trend
+    with suppress(WealError):  # the trend is complete even if the snapshot cannot be stored
         text = json.dumps(data).encode()
         session.store.write_snapshot(ledger.name, kind, ledger.seq, ledger.hash, text)
     return found

@@ -3,8 +3,8 @@ r"""The status of a campaign: labels, error estimates, labels to check, advice o
     with weal.open_campaign("alloys") as campaign:
         print(*campaign.status(until="error < 5").lines(), sep="\n")
 
-Everything follows from the events and the clock of the store: the same events give the same
-status. What needs a model is in `model_status`, the advice in the goal and `until`, the text in
+Everything follows from the events and the clock of the store: the same events give the same status.
+Parts that need a model are in `model_status`, the advice is in the goal and `until`, the text in
 `status_text`. Labels to check come with the person who told them and the batch they came in.
 """
 
@@ -168,7 +168,7 @@ def status(
     members = set_progress(state, session.beliefs, aim, course) if course else None
     known = _progress(own, course, first.beliefs, needed, first.missing)
     known = replace(known, members=members)
-    if aim.is_joint:  # a label of a row that is not feasible ends no search
+    if aim.is_joint:  # the label of an infeasible row ends no search
         counted = feasible_labels(state, aim, lead.name)
         known = replace(
             known, lowest=min(counted, default=None), highest=max(counted, default=None)

@@ -1,6 +1,6 @@
 """A status as text: short sections of plain lines.
 
-What a campaign is, in a line and as HTML; from its events alone, without a model.
+Also the facts of a campaign in one line and as HTML, from its events, without a model.
 """
 
 from dataclasses import replace

@@ -6,8 +6,8 @@ leased even if the answer never arrives: a process that was killed and asks agai
 With an idempotency key, a retry returns the rows of the first call and writes nothing
 (`idempotency`).
 
-`explain` describes leased rows: to whom and until when, and the prediction, scores and shares that
-the event of the ask has kept.
+`explain` describes leased rows: the person, the end of the lease, and the prediction, scores and
+shares that are stored in the event of the ask.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -86,9 +86,9 @@ def decide_leases(
 ) -> list[Draft]:  # fmt: skip
     """Lease the first suggestions that are still free; Conflict if too few are.
 
-    The ledger that the offers were chosen by decides if it is still that of the store; else the
-    events of the offered rows are read under the lock. `common` goes with the first row: weights
-    for the next ask. No rows are leased if a call with this key has leased some already.
+    If the ledger that the rows were chosen with is still current, it decides; otherwise the events
+    of the rows are read under the lock. `common` is stored with the first row: weights for the next
+    ask. No rows are leased if a call with this key has leased some already.
     """
     if key is not None and find_asked(tx, key, call):
         return []
@@ -204,7 +204,7 @@ def _chances(
 ) -> list[float | None]:
     """The probability of each of these rows to belong to the goal's set; None if unknown.
 
-    For the best rows it is their score, where no cost changes it.
+    For a goal of best rows it is the score, unless scores are divided by a cost.
     """
     goal, pool = state.settings.goal, state.candidates
     name = goal.acquisition(in_shards=False)
@@ -222,7 +222,7 @@ def _chances(
 
 
 def _joint_chances(state: State, beliefs: PosteriorCache, ids: Sequence[str]) -> list[float | None]:
-    """The same of a goal over several quantities, for a pool in memory."""
+    """The same for a goal over several quantities, with a pool in memory."""
     found = None if state.candidates.in_shards else set_membership(state, beliefs)
     if found is None:
         return [None] * len(ids)
@@ -299,8 +299,8 @@ def ask(
     """Ids of the rows that are leased now, or were by an earlier call with this key.
 
     `ledger` is the campaign as it was just read. `checks` is the number of rows drawn at random
-    that the same command asks for after these. A row that has a label may be among them, for a
-    repeat, where `repeats` and the settings allow it. `options` say what the batch may hold.
+    that the same command asks for after these. They may include a labelled row, for a repeat, if
+    `repeats` and the settings allow it. `options` restrict the batch.
     """
     if check and not options.is_empty:
         raise ValueError(
@@ -332,7 +332,7 @@ def ask(
 def _with_shared_rows(
     campaign: "Campaign", session: Session, call: AskCall, options: BatchOptions
 ) -> Session:
-    """The session once its box has rows that share a value, where the ask needs them."""
+    """The session after rows that share a value were added to its box, if the ask needs them."""
     from weal.campaign.box_candidates import add_shared_rows
 
     while True:  # once, unless others add candidates at the same moment
@@ -397,7 +397,7 @@ def _lease_rows(
                 decide_leases, ledger=ledger, offers=found, call=call, lease=out, common=common,
                 key=key, options=options,
             ))  # fmt: skip
-        except Conflict:  # next time have as many rows to spare as others have asked, and more
+        except Conflict:  # next time, choose more spare rows than others have taken
             session = campaign.read_session()
             spare = max(call.n, 2 * spare, 2 * (session.ledger.asked - ledger.asked))
             if not left:

@@ -3,8 +3,8 @@
 Labels of one batch may be swapped, and labels of one call of `tell` may be in another unit
 (`weal.diagnostics.suspects`):
 
-    batch   rows that were asked together, which is known by the common end of their leases; of
-            rows that were not asked, the call
+    batch   rows that were asked together: their leases end at the same time; for rows that were not
+            asked, the call
     call    labels that were told at the same time by the same person
 
 A row that was measured again counts with its last label. Words have no suspects of this kind

@@ -93,7 +93,7 @@ def add_once(
         try:
             add(campaign.store, session.ledger, made, like, campaign.who, key=key, call=call)
             added = len(made.table)
-        except ValueError:  # its ids are there: perhaps by the same call, at the same moment
+        except ValueError:  # the ids exist: perhaps added by the same call at the same moment
             if not was_called(campaign.store, campaign.name, key, call):
                 raise
     after = campaign.read_ledger()

@@ -4,8 +4,8 @@
     no declaration                        the kind by the labels in the column; a number without any
     --range 'yield=0..100'                bounds of a number, or those of a percentage
 
-A quantity is named as its column, without the unit; where two columns would have the same name,
-each keeps its unit: `yield [%]` and `yield [g]`. Events name their quantity, so that the names of a
+A quantity has the name of its column, without the unit; if two columns would have the same name,
+each keeps its unit: `yield [%]` and `yield [g]`. Events name their quantity, so the names of a
 campaign never change.
 """
 
@@ -61,7 +61,7 @@ def _without_failed_runs(cells: Sequence[object]) -> list[object]:
 
 
 def with_own_names(quantities: Sequence[Quantity]) -> list[Quantity]:
-    """The quantities, of which those with the same name are named as their columns."""
+    """The quantities; if several have the same name, they get the names of their columns."""
     count = Counter(one.name for one in quantities)
     return [
         quantity_from_json({**one.to_json(), "name": one.column.strip()})

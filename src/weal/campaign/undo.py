@@ -5,9 +5,9 @@ confirmation, a withdrawal, a failure, a skip. Its first event has the form's ke
 and the number of its events. All of them are about one row.
 
 Undoing an action writes events that bring back the state of the row before it: earlier labels with
-who told them and when, an earlier failure or skip, and the lease that it ended. Each of these
-events names the first event of the action as `undoes`. So the events alone say what is undone: an
-undone action is skipped, an undo is not an action, and a second press undoes the action before.
+their authors and times, an earlier failure or skip, and the lease that it ended. Each of these
+events names the first event of the action as `undoes`. So the events alone determine the next undo:
+an undone action is skipped, an undo is not an action, and a second press undoes the action before.
 
 A later change of the same labels by somebody else, or from elsewhere, is never overwritten: then
 `decide_undo_action` writes nothing and names that event.
@@ -54,7 +54,7 @@ class Action:
 
     @property
     def is_skip(self) -> bool:
-        """Whether it skipped the row or brought it back, and told nothing of a run."""
+        """Whether it skipped or unskipped the row, and recorded no accident."""
         return all(one.kind == "skipped" and "accident" not in one.body for one in self.events)
 
 

@@ -135,7 +135,7 @@ def main(args: Sequence[str] | None = None) -> None:
         code = _run_and_flush(words)
     except BaseException:
         if not interrupts.was_interrupted():
-            raise  # a bug; but Ctrl-C during an import may look like one
+            raise  # a bug; but Ctrl-C during an import may raise another error
         code = 130
     finally:
         interrupts.ignore()
@@ -224,7 +224,7 @@ def _print_error(message: str, code: int) -> int:
 
 
 def _print_failure(words: Sequence[str], error: BaseException, message: str, code: int) -> int:
-    """One line on stderr on why the command failed; JSON with the code of the error for --json."""
+    """Print one line on stderr that says why the command failed; for --json, as JSON."""
     options = words[: words.index("--")] if "--" in words else words
     if "--json" not in options:
         return _print_error(message, code)

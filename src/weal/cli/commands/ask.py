@@ -117,7 +117,7 @@ def _columns_that_fit(
     widths = [max(map(len, column)) + PADDING for column in zip(*table, strict=True)]
     taken = sum(widths) if len(widths) > 2 else 2 * max(widths)
     left, shown = get_terminal_size().columns - taken, list[str]()
-    if again:  # and who has it, until when
+    if again:  # and the person and the end of the lease
         left -= max((len(row.who) for row in rows), default=0) + PADDING
         left -= len("2026-11-17 09:30") + PADDING
     for name in inputs[:MAX_INPUT_COLUMNS]:

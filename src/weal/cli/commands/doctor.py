@@ -275,7 +275,7 @@ def lines(found: Installation) -> Iterator[str]:
 
 
 def extra_of(package: str) -> str:
-    """The smallest extra with this package; `all` where none names it."""
+    """The smallest extra with this package; `all` if no extra names it."""
     sizes = {
         name: len(packages)
         for name, (_, packages) in EXTRAS.items()

@@ -3,8 +3,8 @@
     weal samples copy reactions.csv     copies a table that ships with weal into this folder
     weal samples fill batch.csv         writes simulated results into a worksheet of that table
 
-`python -m weal.samples` does the same. It is of no use where weal was installed as a tool (`uv tool
-install`, `pipx install`, `uvx`), since the Python of a tool is not on the path.
+`python -m weal.samples` does the same, but not if weal was installed as a tool (`uv tool install`,
+`pipx install`, `uvx`), because the Python of a tool is not on the path.
 """
 
 import click

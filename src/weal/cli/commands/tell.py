@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TellOptions(TypedDict):
-    """Options of `weal tell` beside the label itself."""
+    """Options of `weal tell`, without the label."""
 
     column: str | None
     sheet: str | None
