@@ -7,7 +7,7 @@
     model_text            the same as lines of text
     headline              the one number of a status; goal_headline: that of a goal with a set
     word_scores           labels of words, each predicted from the others
-    goal_set              how far the set of a goal is known, and the best label
+    goal_set              progress on the set of a goal, and the best label
     set_progress          its measures: F1, wrong rows, improvement
     random_baseline       the loss that random choice would probably have had
     effects               partial dependence, importance of inputs, distances by importance

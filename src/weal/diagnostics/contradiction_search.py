@@ -43,8 +43,8 @@ class Group:
 def groups_of(groupings: Mapping[str, Sequence[Hashable | None]], t: int) -> list[Group]:
     """The groups of t labels that can be compared with the rest, the largest first.
 
-    Of two that make up all labels the smaller is taken; labels that are in one group by several
-    groupings are one group with several names.
+    If two groups together contain all labels, the smaller one is used; if several groupings give
+    the same group, it is one group with several names.
     """
     found: dict[bytes, Group] = {}
     for name, values in groupings.items():
@@ -64,8 +64,8 @@ def groups_of(groupings: Mapping[str, Sequence[Hashable | None]], t: int) -> lis
 def equal_runs(X: Array, y: Array, groups: Sequence[Group]) -> list[Group]:
     """Runs of equal labels y (t,) in a row, among all labels or within a group, the longest first.
 
-    Rows that are measured again count once. Labels that are told sorted by their values, as from a
-    table, have equal ones in a row whatever the instrument does, and no runs.
+    Rows that are measured again count once. In labels that are told in the order of their values,
+    as from a table, equal labels are consecutive for any instrument; they have no runs.
     """
     every = Group((), np.ones(len(y), dtype=np.bool_))
     found: dict[bytes, Group] = {}

@@ -1,8 +1,9 @@
 """Contradictions: sets of labels in use (trusted, runs, groups) that the other labels contradict.
 
 The model sets single labels aside that look wrong (`suspects`), but not labels marked as sure, and
-not a third of all labels. So three kinds of sets are compared by evidence, each with being right
-(`core.extensions.contradiction_evidence`), and reported with the error without them:
+not a third of all labels. So the evidence that a set is wrong is compared with the evidence that it
+is right (`core.extensions.contradiction_evidence`), for three kinds of sets, which are reported
+with the error without them:
 
     run      consecutive equal labels, by all people or within one group: a stuck
              instrument. Equal labels of rows that are not neighbours, within the range of the
@@ -16,9 +17,9 @@ not a third of all labels. So three kinds of sets are compared by evidence, each
              beyond PEAK_SDS, unless its decimal point has slipped. Neither are all labels beyond
              some value of an input, where the function may jump.
 
-Nothing is changed. A set that is found is left out of the further search. Of more than MOST_LABELS
-labels, so many are used for each question: some of the set, the nearest to them and others evenly
-spread. The thresholds come from `benchmarks/contradictions.py`.
+Nothing is changed. A set that is found is left out of the further search. With more than
+MOST_LABELS labels, each test uses MOST_LABELS of them: some of the set, the nearest to them and
+others evenly spread. The thresholds come from `benchmarks/contradictions.py`.
 """
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -5,17 +5,17 @@ unchanged, and the predictions are averaged. The sd is averaged too: the sd of a
 most that, so a band drawn from it is wide enough. An `EffectInput` is a column of the table: one
 input, or the inputs of all levels of a category.
 
-Importance: expert m has lengthscales l_mi, one for each scaled input i (or the same for all); f
-changes about fully over a step of l_mi along i. So 1 / l_mi measures how much i matters to m, and
-experts count by their weights w_m:
+Importance: expert m has lengthscales l_mi, one for each scaled input i (or the same for all); l_mi
+is the step along i over which f changes considerably. So 1 / l_mi measures how much i matters to m,
+and experts count by their weights w_m:
 
     share of input i     sum_m w_m (1 / l_mi) / sum_j (1 / l_mj)
     distance             sqrt(sum_i (x_i - x'_i)^2 sum_m w_m / l_mi^2)
 
     probability          sum of w_m over the experts to which i matters (`relevant_inputs`)
 
-Distances are reported in units of the usual one, the median over candidates of the distance to the
-nearest label.
+Distances are reported in units of the usual distance: the median over candidates of the distance to
+the nearest label.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -196,7 +196,7 @@ def column_importance(model: Model, columns: Mapping[str, Sequence[int]]) -> dic
 def has_input_importance(model: Model) -> bool:
     """Whether the importance of inputs can be estimated from the labels.
 
-    They do if experts with unequal lengthscales have some weight, or if there is one input.
+    It can if experts with unequal lengthscales have some weight, or if there is one input.
     """
     lengths = length_scales(model)
     differ = lengths.max(axis=1) > MIN_LENGTH_SCALE_RATIO * lengths.min(axis=1)
@@ -206,7 +206,7 @@ def has_input_importance(model: Model) -> bool:
 def column_probability(model: Model, columns: Mapping[str, Sequence[int]]) -> dict[str, float]:
     """Posterior probability that each column matters, the largest first.
 
-    Several inputs of a column, as a number and whether it is missing, count by the most probable.
+    If a column has several inputs, such as a number and its missing-value flag, the highest counts.
     """
     each = model.input_importance_
     found = {name: float(max(each[n] for n in at)) for name, at in columns.items() if at}

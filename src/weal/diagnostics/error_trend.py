@@ -12,22 +12,24 @@ of its labels in their order: the model is trained again from the beginning, and
 selected when the learner would have selected them (`model.training`). Each label is predicted
 before it is added; the other two estimates are taken after every label at first, later after every
 twentieth part more, and after the last label. From MAX_LABELS_WITH_EVERY_MARK labels on, and if
-there are more than MANY, the steps are longer, and not every label is kept.
+there are more than MANY_LABELS, the steps are longer, and not every label is kept.
 
-A selection costs t^3, and the learner makes about five of them while labels double. So with more
-than MAX_LABELS_RESELECTED labels, past experts are selected, from AS_IT_WAS labels on, each time
-that half as many labels have come, by at most RESELECTION_LABELS of them, evenly spread. These
-experts are coarser than the learner's: on three functions, 400 labels each, past estimates were 0
-to 4 % too high in the middle, a few by up to 37 %. The last estimate is that of the model itself.
+A selection costs t^3, and the learner makes about five selections while the number of labels
+doubles. So with more than MAX_LABELS_RESELECTED labels, past experts are selected less often from
+AS_IT_WAS labels on: each time that the number of labels has grown by half, with at most
+RESELECTION_LABELS of them, evenly spread. These experts are coarser than the learner's: on three
+functions, 400 labels each, past estimates were 0 to 4 % too high in the middle, a few by up to
+37 %. The last estimate is that of the model itself.
 
-With more than MANY labels, the past beyond REPLAYED of them uses the present experts, trained on
-these labels in the same order: one pass over the labels, with bounded work (`model.expert_kind`).
-With more than MANY_INPUTS inputs all of the past does. Lengthscales and noise are then those
-selected with all labels, so past estimates are somewhat too low. Leave-one-out errors are averaged
-over some of the labels (`leave_one_out.averaged_labels`), and have a standard error.
+With more than MANY_LABELS labels, estimates after more than REPLAYED labels use the present
+experts, trained on these labels in the same order: one pass over the labels, with bounded work
+(`model.expert_kind`). With more than SLOW_SELECTION_INPUTS inputs, all past estimates do.
+Lengthscales and noise are then those selected with all labels, so past estimates are somewhat too
+low. Leave-one-out errors are averaged over some of the labels (`leave_one_out.averaged_labels`),
+and have a standard error.
 
-A caller that keeps the trend, with the fingerprint of all that it depends on, does not start from
-the beginning: the trend is continued from the last selection of experts.
+A caller can keep the trend, with the fingerprint of everything that it depends on: the trend is
+then continued from the last selection of experts, not computed from the beginning.
 """
 
 from collections.abc import Iterator
@@ -96,7 +98,7 @@ def coverage(inside: int, n: int) -> Coverage:
 
 SEQUENTIAL_WINDOW_LABELS = 10  # labels in the window of the prequential error
 MARK_SHARE, LONG_STEP = 0.05, 0.15  # shares of the labels after which estimates are taken again
-# labels up to which each is kept; of twice as many every second, and so on
+# labels up to which each is kept; with twice as many, every second, and so on
 MAX_LABELS_WITH_EVERY_MARK = 400
 # labels up to which past experts are selected as they were, and all of them are kept
 MAX_LABELS_RESELECTED = 120
@@ -106,9 +108,9 @@ RESELECTION_LABELS, MIN_REPLAYED_WEIGHT = 120, 1e-4  # labels of a selection, le
 MANY_LABELS, REPLAYED = (
     2000,
     400,
-)  # labels: beyond MANY, present experts serve from REPLAYED on
+)  # labels: beyond MANY_LABELS, present experts are used from REPLAYED on
 SLOW_SELECTION_INPUTS = (
-    100  # beyond it a selection takes seconds, and present experts serve throughout
+    100  # beyond it a selection takes seconds, and only present experts are used
 )
 MAX_CANDIDATES = 500  # candidates, at most, that the expected error is taken over
 POOL_NUMBERS, FEWEST_POOL = 50_000, 100  # inputs of them all, and candidates at least
@@ -125,7 +127,7 @@ class TrendPoint:
     left_out: float
     expected: float
     experts: dict[str, float]  # weights of the kinds of experts
-    left_out_error: float | None = None  # standard error, where some labels stand for all
+    left_out_error: float | None = None  # standard error, if it is averaged over a sample of labels
     goal_value: float | None = None  # of a goal with a set (`set_progress.goal_value`)
 
 
@@ -216,7 +218,7 @@ def error_trend(
 def _experts_at(
     i: int, now: TrainedEnsemble, trained: TrainedEnsemble, select: bool, replayed: int
 ) -> TrainedEnsemble:
-    """The ensemble after i labels: `now`, unless other experts come in there."""
+    """The ensemble after i labels: `now`, unless the experts change there."""
     t = len(trained.y)
     if i == t and (t > MAX_LABELS_RESELECTED or replayed < t):
         now = trained
@@ -236,9 +238,9 @@ def _points(trained: TrainedEnsemble, X: Array, before: Points | None) -> Points
 
 
 def _reselected_count(trained: TrainedEnsemble, first: int) -> int:
-    """Number of labels up to which past experts are selected again; then the present ones serve.
+    """Number of labels up to which past experts are selected again; then the present are used.
 
-    All labels; REPLAYED if there are MANY; none with MANY_INPUTS, where a selection takes long.
+    All labels; REPLAYED with more than MANY_LABELS; none with more than SLOW_SELECTION_INPUTS.
     """
     t, d = trained.X.shape
     if d > SLOW_SELECTION_INPUTS:
@@ -259,7 +261,7 @@ def _selection_counts(trained: TrainedEnsemble, first: int, t: int) -> Iterator[
 def train_on_first(model: Model, n_start: int, k: int) -> TrainedEnsemble:
     """The ensemble trained on the first k labels, with experts selected when they would have been.
 
-    With more than MAX_LABELS_RESELECTED labels or MANY_INPUTS inputs, the present experts serve.
+    Beyond MAX_LABELS_RESELECTED labels or SLOW_SELECTION_INPUTS inputs: the present experts.
     """
     trained = without_outliers(model.trained)
     if len(trained.y) > MAX_LABELS_RESELECTED or trained.X.shape[1] > SLOW_SELECTION_INPUTS:

@@ -7,17 +7,17 @@ rms_interval      of a root mean square error. With normal errors n e^2 / sigma^
 share_interval    of a share of right predictions: Jeffreys' interval
 rms_error         the standard error of a root mean square, from the spread of the squares
 
-Both have the level INTERVAL_LEVEL and depend only on the number of labels.
+Both intervals have the level INTERVAL_LEVEL and depend only on the number of labels.
 
 left_out_interval   of the error over all rows, where leave-one-out is the estimate. Labelled rows
                     are not a random sample: in 40 campaigns of 36 labels (four functions of three
                     inputs, 400 candidates, noise of a tenth of the spread) the true error was 0.38
                     to 1.42 times the left-out one (5 % to 95 %) with rows that the model chose, and
-                    0.6 to 1.5 times with random rows; the interval of the number of labels alone
-                    held it in 40 % and 52 % of them. So its ends move out by LEFT_OUT_LOG_LOW and
-                    LEFT_OUT_LOG_HIGH, in quadrature on a log scale. On 40 other campaigns of 30
-                    labels (these functions and four more) it held the true error in 37, of either
-                    kind.
+                    0.6 to 1.5 times with random rows; an interval by the number of labels alone
+                    contained it in 40 % and 52 % of them. So its ends move out by LEFT_OUT_LOG_LOW
+                    and LEFT_OUT_LOG_HIGH, in quadrature on a log scale. In 40 other campaigns of 30
+                    labels (these functions and four more) it contained the true error in 37, for
+                    either kind.
 """
 
 import numpy as np
@@ -26,7 +26,7 @@ from scipy.special import betaincinv, gammaincinv
 from weal.core.arrays import Array, root_mean_square
 from weal.core.constants import INTERVAL_LEVEL
 
-MIN_FREEDOM = 2.0  # degrees of freedom, of however heavy tails
+MIN_FREEDOM = 2.0  # degrees of freedom, for errors with any tails
 LEFT_OUT_LOG_LOW = {True: 0.85, False: 0.45}  # whether the model has chosen rows
 LEFT_OUT_LOG_HIGH = 0.35
 _SIDES = (0.5 - 0.5 * INTERVAL_LEVEL, 0.5 + 0.5 * INTERVAL_LEVEL)

@@ -1,8 +1,8 @@
 """The headline of a goal with a set: the best found, rows of the set, or Pareto rows.
 
-What may still be found follows from functions drawn from the model (`posterior_draws`), over rows
-without a label. A goal over several quantities has expected gains instead: its models would have to
-be drawn together.
+The possible gain follows from functions drawn from the model (`posterior_draws`), over rows without
+a label. A goal over several quantities has expected gains instead, because functions of all its
+models would have to be drawn jointly.
 """
 
 import numpy as np
@@ -50,7 +50,7 @@ def goal_headline(
 
 
 def _free_rows(view: QuantityView) -> tuple[Array, int]:
-    """Inputs of rows without a label, of a large pool some of them; and the number of all."""
+    """Inputs of rows without a label, a sample if the pool is large; and the number of all."""
     state = view.state
     at, X = state.candidates.sample(state.settings.seed)
     labelled, ids = view.mean_labels(), state.candidates.ids

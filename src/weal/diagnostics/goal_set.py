@@ -1,7 +1,8 @@
-"""How far the set of a goal is known: its rows, the best label, and what one more may gain.
+"""Progress on the set of a goal: its rows, the best label, and the gain of one more label.
 
-`set_progress` has the numbers that the words of a goal follow from (`goals.protocol.SetProgress`),
-for any state of a learner; the measures are those of `set_progress` in this room.
+`set_progress` gives the numbers from which a goal forms its sentences
+(`goals.protocol.SetProgress`), for any state of a learner; the measures are in the module
+`set_progress`.
 """
 
 from collections.abc import Hashable

@@ -1,15 +1,15 @@
-"""The one number of a status: how far it is, with its interval, in a sentence, and beside others.
+"""The headline of a status: one number for the progress, its interval, and comparisons.
 
     error      of a goal that learns a number: the root mean square error of predicting a label.
-               From MIN_CHECKS random checks on, theirs: rows drawn at random, predicted before they
-               were measured. Before, leave-one-out.
+               With MIN_CHECKS random checks or more, the error of these rows, which were drawn at
+               random and predicted before they were measured. With fewer, leave-one-out.
     accuracy   of words that are learnt: the share of labels predicted right from the others
-    best       the best label, and what may still be gained (`diagnostics.posterior_draws`)
+    best       the best label, and the possible gain (`diagnostics.posterior_draws`)
     members    rows of the goal's set that were found, and the number expected among the others
     front      measured Pareto rows, and what one more label may add to their hypervolume
 
-Comparisons are in the units of the value: the same after the first labels, what as many rows chosen
-at random would have given (an estimate by the model), and guessing the mean.
+Comparisons are in the units of the value: the value after the first labels, the value with as many
+rows chosen at random (estimated by the model), and the value of guessing the mean.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from weal.diagnostics.posterior_draws import Interval, PossibleGain
 from weal.diagnostics.random_baseline import MAX_LABELS
 from weal.goals.protocol import Goal, SetProgress
 
-MIN_CHECKS = 10  # random checks from which their error is the one to trust
+MIN_CHECKS = 10  # random checks from which their error is the headline
 RandomErrors = tuple[int, float, float | None] | None  # number, rms error, its standard error
 HeadlineKind = Literal["error", "accuracy", "best", "members", "front"]
 
@@ -47,7 +47,7 @@ class Headline:
     value: float
     low: float | None  # 90 % interval
     high: float | None
-    remaining: Interval | None  # what may still be gained, or rows that are still expected
+    remaining: Interval | None  # the possible gain, or rows that are still expected
     source: str  # the estimate that the value is
     shown: str  # the value as text, in the digits that its interval justifies
     words: str
@@ -142,7 +142,7 @@ def best_headline(
     members: SetProgress, found: PossibleGain | None, goal: Goal, first: tuple[int, float | None],
     name: str,
 ) -> Headline | None:  # fmt: skip
-    """The best label, and what may still be gained."""
+    """The best label, and the possible gain."""
     if members.best is None:
         return None
     best, sign = members.best, -1.0 if goal.lowest else 1.0

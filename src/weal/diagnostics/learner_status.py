@@ -67,7 +67,7 @@ class LearnerStatus:
     missing: int  # labels before there is a model
     goal: str
     advice: str
-    stopping: tuple[str, ...]  # lines behind the advice: how far, and beside random choice
+    stopping: tuple[str, ...]  # lines after the advice: progress, comparison with random choice
     headline: Headline | None = None  # the one number of the goal; None: no model
     beliefs: ModelStatus | None = None  # errors, noise, inputs, experts; None: no model, or words
     members: SetProgress | None = None  # rows of the goal's set; None: it has none, or no model
@@ -131,7 +131,7 @@ def learner_status(
     state: State, beliefs: PosteriorCache, trends: TrendCache, until: Until | None = None,
     progress: Progress | None = None,
 ) -> LearnerStatus:  # fmt: skip
-    """The status of a state; `trends` keeps the course of the errors from call to call."""
+    """The status of a state; `trends` keeps the error estimates from call to call."""
     goal, names = state.settings.goal, [one.name for one in state.measured]
     lead = state.find_measured(goal.scored(names)[0])
     counts = {one.name: len(told_labels(state, one)) for one in state.measured}

@@ -9,9 +9,9 @@ Averages over more than MAX_AVERAGED_LABELS labels use SAMPLED_LABELS of them, e
 the order in which they came; each of these is still predicted from all others. The root mean square
 over 1,000 labels has a standard error of about 2 % (`rms`).
 
-A prediction has one set of weights for all points. A label that is left out, or predicted before
-later ones, has its own: w_mi and sig2_mi for label i under expert m. With means mu_mi and variances
-of f in units of the magnitude v_mi, and s_mi those of the label,
+A prediction uses one set of weights for all points. A label that is left out, or predicted before
+later ones, has its own weight w_mi and magnitude sig2_mi under each expert m. With means mu_mi and
+variances of f in units of the magnitude v_mi, and s_mi those of the label,
 
     mean_i = sum_m w_mi mu_mi      var_i = sum_m w_mi (sig2_mi v_mi + (mu_mi - mean_i)^2)
 

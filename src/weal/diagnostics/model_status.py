@@ -1,4 +1,4 @@
-"""What the model of a number says in a status: errors, coverage, noise, experts, inputs.
+"""The model of a number in a status: errors, coverage, noise, experts, inputs.
 
 The error estimates are those of `weal.diagnostics.error_trend`, each with its course over the
 labels; the comparison with random choice is that of `weal.diagnostics.random_baseline`.
@@ -46,7 +46,7 @@ from weal.progress import Progress
 from weal.tables.fixed_sums import fixed_sums, plan_fixed_sums
 from weal.tables.plan import TablePlan
 
-# "the last labels": this share of them, and so many at least
+# "the last labels": at least so many, and this share of all
 MIN_LAST_LABELS, LAST_SHARE = 5, 0.1
 MAX_EXPERTS_SHOWN = 4  # that are shown
 
@@ -80,13 +80,13 @@ class ModelStatus:
     expected_over: int  # candidates
     window: int  # labels that the prequential error looks back on
     left_out_coverage: Coverage
-    noise: float  # sd of a label's noise, as the model has found it
+    noise: float  # sd of a label's noise, estimated by the model
     experts: tuple[Expert, ...]
     acquisition: dict[str, float]
-    inputs: dict[str, float] | None  # shares by column; None: labels do not tell yet
+    inputs: dict[str, float] | None  # shares by column; None: not known yet
     change: RecentChange | None
     random: RandomComparison | None
-    left_out_over: int  # labels that stand for all in leave-one-out
+    left_out_over: int  # number of labels in the leave-one-out error
     left_out_error: float | None  # standard error of it; None if all labels are looked at
     expected_error: float | None  # the same of the expected error, by its candidates
     source: str | None = None  # the quantity whose predictions are an input
@@ -101,7 +101,7 @@ def model_status(
     view: QuantityView, beliefs: PosteriorCache, plan: TablePlan | None, goal: Goal, course: Trend,
     chosen: bool, progress: Progress | None = None,
 ) -> ModelStatus:  # fmt: skip
-    """The part of a status that the model of all labels of a number says.
+    """The part of a status that comes from the model of all labels of a number.
 
     `plan` is how columns became inputs; `chosen`, whether the model has chosen a labelled row.
     """

@@ -23,7 +23,7 @@ SMOOTHNESS = {
 }
 MAX_INPUTS_SHOWN, MAX_INPUT_NAME_LETTERS = 6, 24  # that are shown, and letters of a name
 MIN_EXPERT_WEIGHT_SHOWN = 0.01  # weight of an expert that is shown
-CLEAR_WEIGHT_RATIO = 1.2  # times an even weight: what weighs more stands out
+CLEAR_WEIGHT_RATIO = 1.2  # times an even weight: a larger weight stands out
 
 
 def estimate(name: str, found: "Estimate | None", how: str) -> str:
@@ -106,7 +106,7 @@ def leave_out_text(names: Sequence[str]) -> str:
     """Which columns could be left out of the sheet."""
     from weal.core.constants import (
         MAX_IRRELEVANT_PROBABILITY,
-    )  # with numpy, which ask has no use for
+    )  # imports numpy, which ask does not need
 
     shown = shorten_distinctly(list(names), MAX_INPUT_NAME_LETTERS)
     they, matter = ("it", "it matters") if len(names) == 1 else ("they", "they matter")

@@ -1,16 +1,16 @@
-"""What may still be found: functions drawn from the posterior, over the rows without a label.
+"""Possible gains: functions drawn from the posterior, over the rows without a label.
 
 A function is drawn as in `random_baseline`: an expert by its weight, its magnitude, then joint
-values of f at some rows. Joint values matter: rows near each other are high together, so a count of
-rows above a level varies more than independent probabilities would say. From the draws follow
+values of f at some rows. Joint values matter: neighbouring rows are high together, so the number of
+rows above a level varies more than with independent probabilities. The draws give
 
     possible_gain    by how much the best row without a label exceeds the best measured one, in f:
                      the noise of the best label does not count. Rows: those with the largest
                      mean + OPTIMISM sd. Also the best of as many rows drawn at random.
     expected_rows    how many rows without a label belong to the set of a goal. Rows: a random
-                     sample, whose share stands for all
+                     sample, scaled to all rows
 
-each as the mean and the interval that holds INTERVAL_LEVEL of the draws.
+each as the mean and the interval that contains INTERVAL_LEVEL of the draws.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class PossibleGain:
-    """What the best rows may gain on the best label, and what random rows would have."""
+    """The possible gain on the best label by the best rows, and by random rows."""
 
     gain: Interval  # at least 0
     random: Interval | None  # best of as many random rows, less the best label; None: too many
@@ -61,7 +61,7 @@ def draw_values(model: Model, X: Array, n: int, seed: int) -> Array:  # (n, N)
 def possible_gain(
     model: Model, best: Array, free: Array, pool: Array, lowest: bool, seed: int
 ) -> PossibleGain:
-    """What rows `free` (F, d) may gain on the measured row `best` (d,), of candidates `pool`."""
+    """The possible gain of rows `free` (F, d) on the measured row `best` (d,), in a `pool`."""
     sign = -1.0 if lowest else 1.0
     mean, sd = model.predict(free, return_std=True)
     order = np.argsort(-(sign * mean + OPTIMISM * sd), kind="stable")[:OPTIMISTIC_ROWS]

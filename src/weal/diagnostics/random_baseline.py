@@ -28,11 +28,11 @@ from weal.model.model import in_units
 from weal.model.training import TrainedEnsemble
 from weal.progress import Progress
 
-# functions: all of them up to CHEAP labels, then fewer
+# functions: all of them up to this number of labels, then fewer
 FUNCTIONS_DRAWN, FEWEST_DRAWN, MAX_LABELS_FOR_ALL_DRAWS = 24, 8, 120
 MAX_TEST_ROWS = 200  # rows, at most, that errors are taken over
 MAX_LABELS = 300  # labels up to which it is done: it costs t^3 for each draw
-TAKES_PART_FROM = 1e-3  # of an expert that takes part
+TAKES_PART_FROM = 1e-3  # weight of an expert that takes part
 Places = NDArray[np.intp]
 _RANDOM_BASELINE_KEY = 13  # part of the random key
 

@@ -1,8 +1,8 @@
 """The explanation of one candidate of a learner: its prediction, why it was asked, labels nearby.
 
 `weal show` has the same prediction and sentences for a row of a campaign (`explanation`). The
-reason is that of the last query of the row, with the prediction at that time; of a row that was
-never asked it is left out.
+reason is that of the last query of the row, with the prediction at that time; it is omitted for a
+row that was never asked.
 """
 
 from collections.abc import Hashable, Mapping
@@ -41,7 +41,7 @@ class RowExplanation:
     high: float | None
     probabilities: Mapping[str, float]  # of words; empty for a number
     predicted: str  # the prediction in words; empty: no model
-    why: str  # it was asked, in sentences
+    why: str  # the reason for the query, in sentences
     near: tuple[Neighbour, ...]  # labelled rows nearby, the nearest first
 
     def lines(self) -> list[str]:

@@ -1,6 +1,6 @@
 """Progress on the set of a goal: expected F1, misclassified rows, expected improvement.
 
-With p_i the probability that row i belongs to the set, rows with p_i > 1/2 are taken to be in it:
+With p_i the probability that row i belongs to the set, rows with p_i > 1/2 are counted as members:
 
     wrong = sum_i min(p_i, 1 - p_i)        F1 = 2 sum_in p_i / (number in + sum_i p_i)
 
@@ -44,7 +44,7 @@ def expected_wrong(p: Array) -> float:
 
 
 def expected_f1(p: Array) -> float:
-    """The expected F1 of the rows with p > 1/2; 1 where nothing belongs to the set.
+    """The expected F1 of the rows with p > 1/2; 1 if no row belongs to the set.
 
     >>> expected_f1(np.array([1.0, 1.0, 0.0])), expected_f1(np.array([0.8, 0.2]))
     (1.0, 0.8)

@@ -5,14 +5,14 @@ number n of labels. Over the later part of its course
 
     log error = alpha - beta log(n / t) + Student-t residuals,      beta ~ N(1/2, 1/2), above 0
 
-is fitted to marks a tenth apart. If labels came out wider (or narrower) than expected, the error
-is multiplied by what that makes it, c^2 = mean square of surprise over its expected sd, which is
-known the better the more labels there were. From now on the rate is anywhere between beta and
-what is usual in the long run, where noise is averaged away. Draws of all of these give as many
-answers n* = t exp((alpha + log c - log goal) / rate); told are their median and the middle 80 %.
+is fitted to marks a tenth apart. If the labels deviated from their predictions more (or less) than
+expected, the error is multiplied by c, where c^2 is the mean square of the innovations in units of
+their expected sds; c is known better with more labels. The future rate is drawn between beta and
+the usual rate in the long run, when noise is averaged away. Each draw of these gives one answer
+n* = t exp((alpha + log c - log goal) / rate); the median and the middle 80 % are reported.
 
-It is a straight line drawn on: a model that finds out something new, or meets noise that it cannot
-learn away, does otherwise.
+The forecast extrapolates a straight line. It fails if the model discovers new structure, or if it
+reaches noise that more labels do not reduce.
 """
 
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ from weal.model.model import Model, mean_sd
 FROM_PART = 3  # the course is looked at from this part of the labels on
 MARKS_APART = 1.1  # ratio of the numbers of labels of two marks that count as two
 FEWEST_MARKS = 4  # marks, and
-MIN_LABEL_RATIO = 1.4  # ratio of the last to the first of them, from which a line is drawn
+MIN_LABEL_RATIO = 1.4  # ratio of the last to the first of them, from which a line is fitted
 COURSES_DRAWN = 4000
 DECAY_RATE_MEAN, RATE_SD = 0.5, 0.5  # prior of beta
-USUAL_SD = 0.15  # of the rate in the long run, around RATE
-# residuals expected of log error, and labels that is worth
+USUAL_SD = 0.15  # of the rate in the long run, around DECAY_RATE_MEAN
+# expected residuals of log error, and the number of labels that they count as
 PRIOR_RESIDUAL, SCATTER_WEIGHT = 0.1, 4.0
 DEGREES_OF_FREEDOM = 4.0  # of the Student-t
-# surprises that c is taken from, and how many of size 1 on top
+# innovations that c is computed from, and the number of added ones of size 1
 N_RECENT_ERRORS, PRIOR_UNIT_ERRORS = 30, 5.0
 FARTHEST_AHEAD = 20  # times the present labels: unknown beyond
 _STOPPING_KEY = 17  # part of the random key
@@ -60,7 +60,7 @@ class LabelsToGoal:
     """Forecast of the further labels that a goal needs; None: more than the limit."""
 
     goal: float
-    error: float  # expected now, by how surprising labels were
+    error: float  # expected now, corrected by c
     reached: float  # probability that it is reached already
     low: int | None
     median: int | None

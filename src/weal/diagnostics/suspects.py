@@ -84,7 +84,7 @@ def outlier_probabilities(model: Model) -> OutlierProbabilities:
 
 
 MAX_LABELS_COMPARED = 400  # the latest labels, which are tested for swaps
-MAX_BATCH_LABELS = 200  # larger batches have similar labels for any label
+MAX_BATCH_LABELS = 200  # in larger batches, any label has a similar one
 
 
 def find_swaps(model: Model, together: Sequence[Hashable | None]) -> dict[int, int]:
@@ -147,7 +147,7 @@ def _inclusion_state(trained: TrainedEnsemble, first: int) -> tuple[InclusionSta
 
 MIN_OUTLIER_PROBABILITY = 0.5  # from which a label is reported
 FACTORS = (10.0, 100.0, 1000.0)
-FITTING_SDS = 2.5  # sds within which a label is as the others expect it
+FITTING_SDS = 2.5  # sds within which a label agrees with the others
 # labels of one call that are off by the same factor, and their share
 MIN_LABELS_OF_UNIT, MIN_SHARE_OF_UNIT = 3, 0.6
 SAME_FACTOR = 0.15  # spread of the logarithms of their factors
