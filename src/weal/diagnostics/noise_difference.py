@@ -2,8 +2,9 @@
 
 The noise of a label at each labelled row (`Model.predict_noise`) is split into two groups by one or
 two conditions on the inputs or on the predicted level: the conditions that explain most of the
-variance of the log of the noise. A second condition has to explain MIN_GAIN more. No difference is reported if
-even noise is more probable, or if the ratio of the noise of the groups is below MIN_RATIO.
+variance of the log of the noise. A second condition has to explain MIN_GAIN more. No difference is
+reported if even noise is more probable, or if the ratio of the noise of the groups is below
+MIN_RATIO.
 """
 
 from collections.abc import Mapping, Sequence
