@@ -118,7 +118,10 @@ def query_rival(method: str, labels: int, counts: list[int]) -> Iterator[Row]:
         one, many = (seconds_of(evaluation(method, model, X[:n], y[:n]))[0] for n in (few, labels))
         seconds *= many / one
     yield {"what": "fit", "seconds": seconds, "estimated": few < labels, "MB": megabytes()}
-    model = model.condition(X[:labels], y[:labels])
+    model.predict(C[:1])  # GPyTorch can be conditioned once it has predicted
+    if few < labels:
+        model = model.condition(X[:labels], y[:labels])
+        model.predict(C[:1])
     for count in counts:
         steps = []
         for n in range(STEPS if count * labels < 10**7 else 1):
