@@ -1,12 +1,18 @@
-"""The figure and the tables of Contribute: drawn from the contract, readable in either colour."""
+"""The rooms as Contribute and their docstrings describe them: complete, and in either colour."""
 
+import ast
 import importlib.util
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 EXTENSION = Path(__file__).parents[2] / "docs" / "_ext" / "rooms.py"
+PACKAGE = EXTENSION.parents[2] / "src" / "weal"
+PACKAGES = sorted({path.parent for path in PACKAGE.rglob("*/__init__.py")} - {PACKAGE})
+# A name at the beginning of a line or in a column, before a colon, or in backquotes.
+NAME = re.compile(r"^ *(\w+)/?(?= )|(\w+)(?=/?  |: )|`(\w+)", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +57,20 @@ def test_tables_name_all(rooms):
     assert all(f"`{name}`" in rooms.table() for name in rooms.WORDS)
     assert all(f"`weal[{name}]`" in rooms.extras() for name in rooms.EXTRAS)
     assert rooms.steps().startswith("1. **cli**")
+
+
+def test_the_way_scores_with_the_default_function(rooms):
+    from weal.core.extensions.acquisition_registry import ACQUISITIONS
+    from weal.goals.learn import DEFAULT_ACQUISITION
+
+    default = ACQUISITIONS[DEFAULT_ACQUISITION]
+    assert f"{default.__module__}:{default.__name__}" in [one["at"] for one in rooms.way()]
+
+
+@pytest.mark.parametrize("folder", PACKAGES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_docstring_of_a_package_names_all_of_its_modules(folder):
+    text = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
+    named = {name for found in NAME.findall(text) for name in found if name}
+    modules = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("__")}
+    modules |= {path.parent.name for path in folder.glob("*/__init__.py")}
+    assert not modules - named, "add them to the list, with a short clause"

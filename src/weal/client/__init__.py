@@ -1,1 +1,5 @@
-"""Clients of a server: `Remote` in Python, over the JSON API of `weal serve`."""
+"""Clients of a server: `Remote` in Python, over the JSON API of `weal serve`.
+
+connection  requests, retries, and errors by their codes
+remote      `Remote`: the methods of `Campaign`
+"""

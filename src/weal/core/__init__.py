@@ -1,14 +1,16 @@
 """The model, as pure functions on frozen dataclasses of arrays; numpy and scipy only.
 
-    arrays         numpy arrays with their shapes; arrays that grow
-    constants      tuned constants, and where they come from
-    scaling        the user's units to ours, and back
-    distances      squared distances, space-filling starts
-    hashing        hashes of ids and rows
-    tie_breaking   the best of many scores, ties by key
-    protocols      what every kind of expert, magnitude and embedding can do
-    paper          the model of the paper
-    extensions     everything beyond it
+    arrays          numpy arrays with their shapes; arrays that grow
+    constants       tuned constants, and where they come from
+    scaling         the user's units to ours, and back
+    distances       squared distances, space-filling starts
+    hashing         hashes of ids and rows
+    tie_breaking    the best of many scores, ties by key
+    one_hot         a 0/1 column for each level of a category
+    packed_factors  Cholesky factors that grow by a row
+    protocols       what every kind of expert, magnitude and embedding can do
+    paper           the model of the paper
+    extensions      everything beyond it
 
 Read in the order of `paper` and `extensions`, the docstrings of the modules are the manual.
 

@@ -5,8 +5,10 @@ checks             checks of arguments
 scaled_data        data in scaled units
 expert_kind        exact, inducing points or features, by the number of labels
 expert_selection   experts, outliers and warp for a set of labels
+noise_selection    varying noise in the selection of experts
 training           the ensemble after labels, and when experts are selected again
 model              `Model`: a trained ensemble that predicts
+joint_posterior    covariance of f at several points, and functions drawn from it
 class_model        probabilities of pass/fail results, classes and grades
 blas               one BLAS thread for small matrices
 """

@@ -17,16 +17,31 @@ the worker. Read in this order:
     middleware        the checks of every request
     server_folder     the folder of a store's server: tokens, uploads, results of the worker
     job_context       arguments and answers of jobs; the store and campaigns that jobs share
-    candidate_search  the file of all candidates with predictions, searched and sorted with SQLite
+    candidate_search  the file of all candidates with predictions, searched and sorted with SQLite;
+                      candidate_predictions: the contents of that file
     table_jobs        jobs on uploaded tables and worksheets
+    table_summary     a table as the page of its plan shows it
+    plan_form         the form of that page: columns, roles, sheet and header line
     jobs              all other jobs, and the table of all jobs by kind
     job_runners       run jobs in this process, or in a child process
     job_process       the program of the child process
     job_worker        queues of jobs, time limits, cancelling
     ledger_cache      ledgers of campaigns, up to date at every request
+    next_step         the next step that a page shows
     request           the contexts that views get: ServerRead, CampaignRead, CampaignTell, ...
+    request_log       one log record for each request
     svg_axes          axes and positions for SVG pictures
+    picture           a picture as data: shapes, a legend, the table behind them
+    picture_png       a picture drawn by matplotlib
+    candidate_map     positions of candidates, labels and next rows on two axes
+    map_picture       the map as a picture
+    label_pictures    pictures of labels and predictions
+    headline_picture  the headline of a status as a picture
+    effect_pictures   partial dependence as pictures
+    input_shares      the inputs that matter
+    help_topics       the help of each page
     pages             one router for each page
+    api               the API for programs; api_jobs: its jobs that need a model or read a table
     app               `create_app(store)`: pages, errors, templates, static files
     server            uvicorn with all of this: connections with a time limit for headers, and a
                       cap on anonymous ones

@@ -9,6 +9,7 @@ embeddings            inputs in the form that a kind of expert works on
 label_noise           noise that is stated in label units
 quasi_newton          minimisation from the Hessian of a similar problem
 relevant_inputs       subsets of the inputs that matter, by evidence
+level_lengths         a lengthscale for each level of a category
 noise_regions         boxes in which labels scatter more or less
 noise_field           noise whose variance depends on the inputs
 varying_noise         test for varying noise, and the field of residuals
@@ -22,7 +23,9 @@ outliers              labels that may be wrong
 contradiction_evidence  evidence that a set of labels is in error
 variance_reduction    expected variance reduction of the mixture
 reference_variance    variance reduction at reference points
+batch_reduction       variance that a greedy batch removes, in closed form
 more_acquisitions     further acquisition functions for a small error everywhere
+score_combination     scores of several models as one, and of runs that may fail
 level_probability     the probability of a row to be above a level, and the level of k rows
 goal_acquisitions     acquisition functions for the highest rows, and for levels
 feasibility           expected improvement under constraints
