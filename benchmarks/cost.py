@@ -5,10 +5,10 @@
 
     query      with 50, 500 and 2,000 labels and 10^3 to 10^5 candidates: `cost_cases query`
     shards     an ask on 10^6 candidates in Parquet files; on 10^7 with --large
-    command    `weal ask` from the shell, a store with as many labels and candidates; beside it, a
-               script with a rival would take its imports, fit and step
+    command    `weal ask` from the shell, a store with labels and candidates (STORE_SIZES); beside
+               it, a script with a rival would take its imports, fit and step
+    sections   what that ask spends its time on
     page       the labelling page of `weal serve`, by the processor time of the server
-    sections   what an ask from the shell spends its time on
 
 All times are of the processor, user and system, one thread; memory is the largest resident set.
 Each case is a process of its own. A case is kept in --runs when it is finished: the same command
@@ -22,6 +22,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,8 +43,8 @@ LABELS, CANDIDATES = (50, 500, 2000), (1_000, 10_000, 100_000)
 QUICK_LABELS, QUICK_CANDIDATES = (50,), (1_000,)
 SHARDED_LABELS, SHARDED_ROWS, LARGE_ROWS = 50, 1_000_000, 10_000_000
 RIVALS = ("scikit-learn", "BoTorch")
-PAGES = ((50, 1_000), (500, 10_000), (2000, 100_000))
-SECTION_SIZES = ((50, 1_000), (500, 10_000), (2000, 100_000))
+# Of commands and pages; a store of the largest size takes four minutes to make.
+STORE_SIZES = ((50, 1_000), (500, 10_000), (2000, 100_000))
 REQUESTS = 100  # of a page
 CHILD = Path(__file__).with_name("cost_cases.py")
 Row = dict[str, Any]
@@ -72,18 +73,14 @@ def in_child(*words: object) -> list[Row]:
 
 
 def command_rows(labels: int, candidates: int) -> list[Row]:
-    """Processor time and memory of `weal ask`, with no selection due."""
+    """Processor time and memory of `weal ask`, with no selection due, and its sections."""
     with tempfile.TemporaryDirectory(dir=".") as name:
         store = a_campaign(Path(name), labels, candidates)
-        used = run("ask", store)
-    return [{"what": "weal ask", "seconds": used.processor, "MB": used.memory}]
-
-
-def section_rows(labels: int, candidates: int) -> list[Row]:
-    """Processor time of `weal ask` by section."""
-    with tempfile.TemporaryDirectory(dir=".") as name:
-        store = a_campaign(Path(name), labels, candidates)
-        return in_child("sections", NAME, f"sqlite:///{store}")
+        copy = Path(shutil.copy(store, store.with_name("copy.db")))
+        used = run("ask", copy)
+        sections = in_child("sections", NAME, f"sqlite:///{store}")
+    asked = {"part": "command", "what": "weal ask", "seconds": used.processor, "MB": used.memory}
+    return [asked, *({"part": "sections", **row} for row in sections)]
 
 
 def a_campaign(folder: Path, labels: int, candidates: int) -> Path:
@@ -127,34 +124,23 @@ def _request(client: Any, pid: int, path: str) -> float:
 
 
 def cases(quick: bool, large: bool) -> Iterator[CostCase]:
-    """All cases, quick ones first."""
+    """All cases: queries, files of candidates, then commands and pages, small ones first."""
     sizes, counts = (QUICK_LABELS, QUICK_CANDIDATES) if quick else (LABELS, CANDIDATES)
     rivals = [name for name in RIVALS if name != "BoTorch" or find_spec("botorch")]
-    yield from _small_cases(quick)
     for labels in sizes:
         for method in ("weal", *rivals):
             about = {"method": method, "labels": labels}
             yield CostCase(
                 "query", about, partial(in_child, "query", method, labels, *counts)
             )  # fmt: skip
-        for count in counts:
-            about = {"method": "weal", "labels": labels, "candidates": count}
-            yield CostCase("command", about, partial(command_rows, labels, count))
     rows = () if quick else (SHARDED_ROWS, LARGE_ROWS) if large else (SHARDED_ROWS,)
     for count in rows:
         about = {"method": "weal", "labels": SHARDED_LABELS, "candidates": count}
         yield CostCase("shards", about, partial(in_child, "shards", SHARDED_LABELS, count, 1))
-
-
-def _small_cases(quick: bool) -> Iterator[CostCase]:
-    """Pages and sections."""
-    for part, measure, of in (
-        ("page", page_rows, PAGES),
-        ("sections", section_rows, SECTION_SIZES),
-    ):
-        for labels, count in of[: 1 if quick else None]:
-            about = {"method": "weal", "labels": labels, "candidates": count}
-            yield CostCase(part, about, partial(measure, labels, count))
+    for labels, count in STORE_SIZES[: 1 if quick else None]:
+        about = {"method": "weal", "labels": labels, "candidates": count}
+        yield CostCase("page", about, partial(page_rows, labels, count))
+        yield CostCase("command", about, partial(command_rows, labels, count))
 
 
 class KeptCases:
