@@ -53,13 +53,15 @@ def whole(text: str) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """A time in milliseconds in three digits, or in seconds where there are thousands.
+    """A time in milliseconds in three digits, or in seconds or minutes where there are many.
 
-    >>> [milliseconds(x) for x in (0.0669, 6.8, 36.64, 775.0, 21000.0, None)]
-    ['0.0669 ms', '6.8 ms', '36.6 ms', '775 ms', '21 s', '-']
+    >>> [milliseconds(x) for x in (0.0669, 6.8, 36.64, 775.0, 21000.0, 1006690.0, None)]
+    ['0.0669 ms', '6.8 ms', '36.6 ms', '775 ms', '21 s', '17 min', '-']
     """
     if value is None:
         return DASH
+    if value >= 6e5:
+        return f"{value / 6e4:.0f} min"
     return f"{value / 1e3:.3g} s" if value >= 1e3 else f"{value:.3g} ms"
 
 

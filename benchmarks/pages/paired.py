@@ -9,7 +9,8 @@ method over all the tasks of the goal,
 
 and a difference counts as better or worse only where the corrected p-value is at most ERROR_RATE:
 by chance not even one of the tasks is decided, in 95 % of cases. A corrected p-value is never below
-the plain one, so a verdict never contradicts the interval beside it.
+the plain one, so a verdict never contradicts the interval beside it. Fewer than MIN_REALISATIONS
+decide nothing: two differences that happen to be almost equal have a small p-value.
 
 The exact sign-flip test of `weal.benchmark.statistics` needs no normal distribution, but with six
 realisations its p-value is at least 2/64, and no verdict could survive the correction over more
@@ -31,6 +32,7 @@ from weal.benchmark.statistics import ERROR_RATE, Interval
 from weal.core.arrays import Array
 
 BETTER, WORSE, OPEN = "better", "worse", "no clear difference"
+MIN_REALISATIONS = 5  # of a difference with a verdict
 Row = dict[str, Any]
 
 
@@ -150,7 +152,7 @@ def _pair(rows: GoalRows, task: str, method: str) -> Comparison:
     sign = 1.0 if GOALS[rows.goal].lower_is_better else -1.0
     both = [n for n in ours if n in other]
     found, p = student(np.array([sign * (ours[n] - other[n]) for n in both]))
-    return Comparison(task, method, found, p)
+    return Comparison(task, method, found, p if len(both) >= MIN_REALISATIONS else 1.0)
 
 
 def by_realisation(row: Row) -> dict[int, float]:

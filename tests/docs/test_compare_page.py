@@ -141,6 +141,20 @@ def test_marks_busy_and_outdated_are_for_files_with_times_and_with_scores_of_wea
     assert [markdown.is_busy(file) for file in files] == [False, False, True]
 
 
+def test_few_realisations_decide_nothing_however_alike(page):
+    """Two equal differences have no spread, and a p-value of 0."""
+    text, rows = page(n=5)
+    assert paired.MIN_REALISATIONS == 5
+    assert {one.verdict for one in compared(rows, "ridge-random").values()} == {OPEN}
+    assert "- *better* on no task" in text
+
+
+def test_weal_with_the_refits_of_the_rivals_is_in_the_tables_alone(page):
+    text, _ = page(gaps={"weal-refit-5": (-0.5,) * 4, "ridge-random": (-0.5,) * 4})
+    assert "weal, refit every 5" not in text.split("```{toctree}")[0]
+    assert "| weal, refit every 5 | 4 | 0 | 0 | 4 |" in text
+
+
 def test_one_realisation_makes_a_page_without_verdicts(page):
     text, _ = page(n=2)
     assert "(n\N{NO-BREAK SPACE}1)" in text
