@@ -260,7 +260,7 @@ class LearnerView:
         >>> shares = np.random.default_rng(0).dirichlet([1, 1, 1], 30)
         >>> learner = ActiveLearner(pd.DataFrame(shares, columns=["a", "b", "c"]))
         >>> learner.notes
-        ['a, b and c sum to 1 in every row: a mixture. The model uses them as they are.']
+        ['a, b and c sum to 1 in every row: a mixture. The model uses them unchanged.']
         """
         from weal.tables.fixed_sums import fixed_sums, plan_fixed_sums
 
