@@ -139,7 +139,7 @@ def test_a_line_up_depends_on_the_set_of_labels(seed):
     assert [kernel.family for kernel in one.kernels] == [k.family for k in other.kernels]
     lengths = ([np.log(kernel.length_scale) for kernel in best.kernels] for best in (one, other))
     for a, b in zip(*lengths, strict=True):
-        # A long lengthscale hardly moves the evidence: by the rounding of a processor it is 0.1 % off.
+        # A long lengthscale hardly moves the evidence: rounding moves it by 0.1 %.
         np.testing.assert_allclose(a, b, atol=5e-3)
     np.testing.assert_allclose(one.noise, other.noise, rtol=1e-2)
     assert one.fitted == pytest.approx(other.fitted, abs=1e-4)
