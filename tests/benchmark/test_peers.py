@@ -235,7 +235,7 @@ def test_integrated_variance_is_botorchs_own():
     rival("botorch-ivr")
     X, y, C = scaled("ackley")
     model = peers.fit_botorch(X, y, np.random.default_rng(0))
-    with peers._alone():
+    with peers.torch_settings():
         import torch
         from botorch.acquisition.active_learning import qNegIntegratedPosteriorVariance
 
