@@ -53,6 +53,7 @@ _ABSOLUTE = re.compile(r"(?:^|[\s\"'=:(])(/[\w.-]+/|[A-Za-z]:\\\\)")
 
 MAX_OTHER_CORES = 0.5  # of other processes, above which timings are marked as busy
 STAT = Path("/proc/stat")
+TIMES = {"ms", "seconds"}  # columns of times
 
 
 class OtherProcesses:
@@ -88,6 +89,17 @@ def is_busy(cores: float | None) -> bool:
     (False, True, False)
     """
     return cores is not None and cores > MAX_OTHER_CORES
+
+
+def has_busy_times(found: Mapping[str, Any]) -> bool:
+    """Whether a result file has times, and other processes took more than MAX_OTHER_CORES then.
+
+    >>> busy = {"machine": {"busy": True}}
+    >>> has_busy_times({**busy, "rows": [{"ms": 2.0}]}), has_busy_times({**busy, "rows": [{}]})
+    (True, False)
+    """
+    timed = any(not TIMES.isdisjoint(row) for row in found["rows"])
+    return timed and bool(found["machine"].get("busy"))
 
 
 _others = OtherProcesses()  # since the benchmark was started

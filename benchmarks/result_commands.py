@@ -225,7 +225,7 @@ def state_of(path: Path) -> str:
     if not path.is_file():
         return "not made yet"
     about = record.read(path)
-    busy = about["machine"].get("busy") or any(row.get("busy") for row in about["rows"])
+    busy = record.has_busy_times(about) or any(row.get("busy") for row in about["rows"])
     mark = "; timings marked busy, made again by the same command" if busy else ""
     return f"{about['date']}, commit {about['commit']}{mark}"
 

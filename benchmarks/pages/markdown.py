@@ -13,7 +13,6 @@ from weal.benchmark.statistics import Interval
 DASH = "-"
 BUSY = ": busy, timings should be repeated"
 OLDER = "; the code that decides scores has changed since"
-TIMES = {"ms", "seconds"}  # columns of times
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -113,8 +112,7 @@ def repeat(*files: ResultFile) -> str:
 
 def is_busy(file: ResultFile) -> bool:
     """Whether other processes took more than half a core while a file with times was made."""
-    timed = any(not TIMES.isdisjoint(row) for row in file.rows)
-    return timed and bool(file.about["machine"].get("busy"))
+    return record.has_busy_times({**file.about, "rows": file.rows})
 
 
 def is_outdated(file: ResultFile) -> bool:

@@ -43,8 +43,10 @@ def test_the_list_has_date_and_commit_of_each_file(capsys, monkeypatch):
 def test_a_busy_file_and_one_that_is_not_made_are_said_to_be_so(tmp_path, monkeypatch):
     assert state_of(tmp_path / "none.json") == "not made yet"
     monkeypatch.setattr(record.OtherProcesses, "cores", lambda self: 1.2)
-    record.write(tmp_path / "a.json", "a", [{"x": 1}], [0])
+    record.write(tmp_path / "a.json", "a", [{"ms": 1}], [0])
     assert "busy" in state_of(tmp_path / "a.json")
+    record.write(tmp_path / "b.json", "b", [{"x": 1}], [0])  # no times
+    assert "busy" not in state_of(tmp_path / "b.json")
 
 
 def test_a_name_with_a_typo_is_answered_with_all_names(capsys, monkeypatch):
