@@ -80,7 +80,7 @@ def input_distances(X: Array, Y: Array, widths: Widths) -> Iterator[Array]:
 def pair_distances(X: Array, pairs: Any, widths: Widths = ()) -> Array:  # (G, T)
     """Squared distances by input of T pairs of rows of X (N, d), given as rows and columns (T,)."""
     if not widths:
-        return np.asarray((X[pairs[0]] - X[pairs[1]]).T ** 2)
+        return np.asarray(np.square((X[pairs[0]] - X[pairs[1]]).T, order="C"))
     return np.array([D2[pairs] for D2 in input_distances(X, X, widths)])
 
 

@@ -30,7 +30,6 @@ CORRELATION_BLOCK, SLOPE_BLOCK = 1 << 14, 1 << 16
 # Weight of the empty set up to which k is [prod_i (1 + s k_i)/(1 + s)^d - weight] / (1 - weight):
 # the difference loses one digit at most.
 MAX_EMPTY_SHARE = 0.9
-WIDE = 100  # inputs from which slopes are taken from the product
 
 
 def correlation(X: Array, Y: Array, s: float) -> Array:
@@ -92,16 +91,6 @@ def combine_inputs(each: Iterable[Array], s: float, d: int) -> Array:
     return np.asarray(total / -np.expm1(-d * np.log1p(s)))
 
 
-def _product(each: Array, s: float) -> Array:
-    """K from correlations (d, T), by one product if that loses no digits."""
-    d = len(each)
-    empty = float(np.exp(-d * np.log1p(s)))
-    if empty > MAX_EMPTY_SHARE:
-        return combine_inputs(each, s, d)
-    f = (1.0 + s * each) / (1.0 + s)
-    return np.asarray((f.prod(axis=0) - empty) / (1.0 - empty))
-
-
 def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
     """K (T,) at p = (log l_1 .. log l_d, log s), for squared distances D2 (d, T) by input.
 
@@ -117,7 +106,9 @@ def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
     size = max(1, SLOPE_BLOCK // d)
     for start in range(0, T, size):
         at = slice(start, start + size)
-        a = np.sqrt(5.0 * D2[:, at]) * inverse
+        a = np.multiply(5.0, D2[:, at])
+        np.sqrt(a, out=a)
+        a *= inverse
         k[at], G[at] = _block_slopes(a, s, rises[:, at], ratios[:, at])
 
     def slopes(w: Array) -> Array:
@@ -130,24 +121,27 @@ def with_slopes(p: Array, D2: Array) -> tuple[Array, Callable[[Array], Array]]:
 
 
 def _block_slopes(a: Array, s: float, rises: Array, ratios: Array) -> tuple[Array, Array]:
-    """K and G (T,) at distances a (d, T) in units of l_i / sqrt(5).
+    """K and G (T,) at distances a (d, T) in units of l_i / sqrt(5); `a` is overwritten.
 
     `rises` becomes dk_i/dlog l_i / f_i, and `ratios` k_i / f_i.
     """
-    d = len(a)
-    decay = np.exp(-a)
-    square, one_more = a * a, 1.0 + a
-    each = np.multiply(one_more + square / 3.0, decay, out=ratios)
-    k = _product(each, s) if d > WIDE else combine_inputs(each, s, d)
-    f = s * each
-    f += 1.0
-    f /= 1.0 + s
-    square *= one_more
-    square *= decay
+    decay = np.exp(np.negative(a, out=ratios), out=ratios)
+    np.multiply(a, a, out=rises)
+    rises /= 3.0
+    each = np.add(a, rises)  # k_i = (1 + a + a^2 / 3) exp(-a)
+    each += 1.0
+    each *= decay
+    a += 1.0
+    rises *= a
+    rises *= decay
+    f = np.multiply(each, s / (1.0 + s), out=a)
+    f += 1.0 / (1.0 + s)
     G = f.prod(axis=0)
-    ratios /= f
-    f *= 3.0
-    np.divide(square, f, out=rises)
+    empty = float(np.exp(-len(a) * np.log1p(s)))
+    many = empty > MAX_EMPTY_SHARE
+    k = combine_inputs(each, s, len(a)) if many else (G - empty) / (1.0 - empty)
+    rises /= f
+    np.divide(each, f, out=ratios)
     return k, G
 
 
