@@ -74,19 +74,16 @@ def best_candidates(
         last = max(len(masked) - few, 0)
         least = min(least, float(np.partition(masked, last)[last]))
     found = np.flatnonzero(free & (masked >= least))
-    quick = np.array([crc32(repr(ids[n]).encode(), seed & 0xFFFFFFFF) for n in found.tolist()])
     if len(found) == 1:  # no other candidate ties with the best
-        kept = np.zeros(1, dtype=np.intp)
-    else:
-        order = np.lexsort((quick, -masked[found]))
-        # Where hashes are equal the long ones decide. They are computed for few candidates: for the
-        # ones whose hash is no greater than all before.
-        least_before = np.minimum.accumulate(quick[order])
-        kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
-    entries = [
-        TieEntry(float(masked[n]), hashed, _long(seed, ids[n]), start + n)
-        for n, hashed in zip(found[kept].tolist(), quick[kept].tolist(), strict=True)
-    ]
+        n = int(found[0])
+        return BestCandidates((_entry(float(masked[n]), seed, ids, n, start),), few)
+    quick = np.array([_quick(seed, ids[n]) for n in found.tolist()])
+    order = np.lexsort((quick, -masked[found]))
+    # Where hashes are equal the long ones decide. They are computed for few candidates: for the
+    # ones whose hash is no greater than all before.
+    least_before = np.minimum.accumulate(quick[order])
+    kept = order[(quick[order] <= least_before) | (np.arange(len(order)) < few)]
+    entries = [_entry(float(masked[n]), seed, ids, n, start) for n in found[kept].tolist()]
     return _keep_best(entries, few)
 
 
@@ -120,6 +117,14 @@ def _keep_best(entries: list[TieEntry], few: int) -> BestCandidates:
         if _hash(entry) < min(map(_hash, kept)):
             kept.append(entry)
     return BestCandidates(tuple(kept), few)
+
+
+def _entry(score: float, seed: int, ids: Sequence[Hashable], n: int, start: int) -> TieEntry:
+    return TieEntry(score, _quick(seed, ids[n]), _long(seed, ids[n]), start + n)
+
+
+def _quick(seed: int, name: Hashable) -> int:
+    return crc32(repr(name).encode(), seed & 0xFFFFFFFF)
 
 
 def _long(seed: int, name: Hashable) -> bytes:

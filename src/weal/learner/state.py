@@ -16,6 +16,7 @@ others, but is not a quantity that users measure.
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,8 +142,7 @@ class State:
     @property
     def labelled(self) -> list[Hashable]:
         """Ids with a label of any quantity, failed runs included, each once."""
-        every = (name for one in self.quantities.values() for name in one.labels.by_name)
-        return list(dict.fromkeys(every))
+        return list(dict.fromkeys(chain(*(one.labels.by_name for one in self.quantities.values()))))
 
     def is_complete(self, name: Hashable) -> bool:
         """Whether a row has a label of every measured quantity."""
@@ -181,7 +181,7 @@ class State:
         """Candidates not labelled, asked, skipped or removed; Exhausted if fewer than wanted."""
         free = self.candidates.present.copy()
         # [1, alg:1 line 6, alg:2 line 15]
-        free[[self.candidates.index[name] for name in self.taken]] = False
+        free[list(map(self.candidates.index.__getitem__, self.taken))] = False
         if self.allowed is not None:
             free &= self.allowed
         left = int(free.sum())

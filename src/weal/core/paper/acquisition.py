@@ -16,6 +16,7 @@ the same `Belief` and returns one score for each candidate.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -156,19 +157,30 @@ def gpm_var(belief: Belief) -> Array:
 def gpm_ent(belief: Belief) -> Array:
     """Lower bound of the entropy of the mixture [1, eq:mix.ent.], over non-negligible experts."""
     w, mu, var = non_negligible(belief)
-    a, b = np.triu_indices(len(w))
-    both = var[a] + var[b]  # (P, N)
-    z = mu[a] - mu[b]
+    a, b = _pairs(len(w))
+    both = var[a]
+    both += var[b]  # (P, N)
+    z = mu[a]
+    z -= mu[b]
     with np.errstate(over="ignore"):  # to inf, whose density is 0
         z *= z
         z /= both
     z *= -0.5
     np.exp(z, out=z)
-    z /= np.sqrt(2.0 * np.pi * both)  # [1, eq:z]
+    both *= 2.0 * np.pi
+    z /= np.sqrt(both, out=both)  # [1, eq:z]
     other = np.zeros((len(w), len(a)))  # (M, P)  weight of the other of a pair that m is in
     other[a, np.arange(len(a))] = w[b]
     other[b, np.arange(len(a))] = w[a]
-    return -(w @ np.log(other @ z))  # [1, eq:mix.ent., claim:bound]
+    inner = other @ z
+    inner += w[:, None] / np.sqrt(4.0 * np.pi * var)  # of m with itself
+    return -(w @ np.log(inner))  # [1, eq:mix.ent., claim:bound]
+
+
+@cache
+def _pairs(M: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Positions of the two experts of each pair, once."""
+    return np.triu_indices(M, 1)
 
 
 def non_negligible(belief: Belief) -> tuple[Array, Array, Array]:
