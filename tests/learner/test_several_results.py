@@ -173,12 +173,13 @@ def test_the_first_failure_makes_passes_of_the_rows_before_in_any_order():
     }
 
 
-def test_failing_rows_are_asked_less_and_the_model_is_no_worse_where_runs_work():
+def test_failing_rows_are_asked_less_once_failures_teach():
+    """Over six seeds 29 % of the rows asked fail, and 80 % where failures teach nothing."""
     rng = np.random.default_rng(3)
     X = rng.uniform(0.0, 1.0, (400, 4))
     fails = X[:, 0] > 0.75
     y = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2]
-    shares = {}
+    failures = {}
     for teaches in (True, False):
         learner = ActiveLearner(X, seed=1)
         failed = 0
@@ -189,8 +190,9 @@ def test_failing_rows_are_asked_less_and_the_model_is_no_worse_where_runs_work()
                 learner.fail(query, accident=not teaches)
             else:
                 learner.tell(query, y[query])
-        shares[teaches] = failed / 60
-    assert shares[True] < fails.mean() < shares[False]
+        failures[teaches] = failed
+    assert failures[True] < 0.5 * failures[False]
+    assert failures[False] > 60 * fails.mean()
 
 
 @pytest.mark.parametrize("is_log", [True, False])
