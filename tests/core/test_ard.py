@@ -212,3 +212,25 @@ def test_where_nothing_matters_no_input_is_taken():
     X, y = rng.normal(size=(50, 9)), rng.normal(size=50)
     found = forward(Kernel("matern52", 1.0, offset=10.0), X, y, np.zeros(50))
     assert sum(length == SHORT_LENGTH for length in found.length_scale) <= 2
+
+
+@pytest.mark.parametrize("stated", [0.04, 0.12, 0.4])
+def test_a_noise_ratio_that_does_not_show_is_the_least_one(stated):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(25, 3))
+    y = np.sin(X[:, 0]) + 0.5 * X[:, 1] + rng.normal(0.0, 0.2, 25)
+    start, noise_var = Kernel("rbf", 2.0, offset=10.0), np.full(25, stated)
+    found = [fit(start, noise, X, y, noise_var) for noise in (1e-11, 1e-9, 1e-7)]
+    for peak in found:
+        assert peak.noise == pytest.approx(SOUGHT_RATIOS[0])
+        assert peak.slope[-1] > 0.0
+        assert peak.log_z == pytest.approx(found[0].log_z, abs=1e-3)
+
+
+def test_a_noise_ratio_that_shows_beside_stated_noise_is_kept():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3))
+    y = np.sin(X[:, 0]) + 0.5 * X[:, 1] + rng.normal(0.0, 0.4, 60)
+    peak = fit(Kernel("rbf", 2.0, offset=10.0), 1e-2, X, y, np.full(60, 1e-4))
+    assert peak.noise > 1e-2
+    assert peak.slope[-1] == 0.0

@@ -150,6 +150,60 @@ def test_one_gross_square_makes_no_region(rng):
     assert noise_regions.find_region(rng.uniform(size=(60, 3)), squares).log_odds < 1.0
 
 
+def every_box(X):
+    """Boxes of one side and of two sides of two inputs, as functions."""
+    each = []
+    for j in range(2):
+        values = np.sort(X[:, j])
+        cuts = 0.5 * (values[1:] + values[:-1])
+        each.append([lambda Z, j=j, c=c: Z[:, j] > c for c in cuts])
+        each[j] += [lambda Z, j=j, c=c: Z[:, j] <= c for c in cuts]
+    both = [lambda Z, a=a, b=b: a(Z) & b(Z) for a in each[0] for b in each[1]]
+    return each[0] + each[1], both
+
+
+def test_boxes_are_weighted_by_the_likelihood_of_both_noises(rng):
+    X, inside, outside = rng.uniform(size=(14, 2)), norm(scale=3.0), norm(scale=0.2)
+    corner = (X[:, 0] > 0.4) & (X[:, 1] > 0.3)
+    e = np.where(corner, inside.rvs(14, random_state=rng), outside.rvs(14, random_state=rng))
+    new = rng.uniform(size=(25, 2))
+    p, memberships = [], []
+    for boxes in every_box(X):
+        some = [box for box in boxes if 5 <= box(X).sum() <= 9]
+        for box in some:
+            likelihood = np.where(box(X), inside.pdf(e), outside.pdf(e)).prod()
+            p.append(likelihood / len(some))
+            memberships.append(box(new))
+    truth = np.array(p) @ np.array(memberships) / np.sum(p)
+    found = noise_regions.find_region_again(X, inside.logpdf(e) - outside.logpdf(e))
+    assert_allclose(found.at(new), truth, atol=2e-2)  # boxes of small probability are dropped
+
+
+def test_new_labels_near_a_threshold_have_the_mean_of_both_noises(rng):
+    X = rng.uniform(size=(80, 3))
+    inside = (X[:, 0] > 0.5) & (X[:, 2] > 0.5)
+    e = np.where(inside, 0.3, 0.1) * rng.standard_normal(80)
+    squares = varying_noise.standardised_squares(e, np.full(80, 0.05))
+    test = varying_noise.test_field(X, squares, None)
+    residuals = Residuals(e * e, np.full(80, 1e-4), np.zeros(80), np.full(80, -np.inf))
+    field = varying_noise.fit_field(X, residuals, 0.0, test.likeliest).field
+    new = rng.uniform(size=(400, 3))
+    phi, (loud, quiet) = field.place.at(new), field._variances(np.array([[1.0], [0.0]]))
+    assert ((phi > 0.05) & (phi < 0.95)).any()
+    assert_allclose(field.expected_variances(new), phi * loud + (1.0 - phi) * quiet, rtol=1e-12)
+    assert_allclose(np.sqrt([loud, quiet]), [0.3, 0.1], rtol=0.3)
+
+
+def test_without_a_region_new_labels_have_the_noise_of_the_field(case, rng):
+    X, residuals = case
+    found = noise_field.mode(
+        1.7 * correlation(Kernel("rbf", 1.4), X, X) + LEVEL_VARIANCE, residuals
+    )
+    field = NoiseField(X, found.beta, found.root, Kernel("rbf", 1.4), 1.7, -0.4)
+    new = rng.standard_normal((9, D))
+    assert_allclose(field.expected_variances(new), field.variances(new), rtol=0)
+
+
 @pytest.mark.parametrize("t", [1, 5, 9])
 def test_few_labels_have_no_region(rng, t):
     assert noise_regions.find_region(rng.uniform(size=(t, 2)), np.ones(t)) is None

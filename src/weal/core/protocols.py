@@ -143,7 +143,10 @@ class NoiseVariances(Protocol):
     """Noise of labels whose variance depends on their inputs (`extensions.noise_field`)."""
 
     def variances(self, X: Array) -> Array:
-        """Noise variances (N,) at scaled inputs X (N, d), in squared scaled-label units."""
+        """Noise variances (N,) of labels at scaled inputs X (N, d), in squared label units."""
+
+    def expected_variances(self, X: Array) -> Array:
+        """The same of new labels there, of which no residual is known."""
 
 
 class Targets(Protocol):

@@ -182,6 +182,9 @@ LOG_ENDS = tuple(np.log(SOUGHT_RATIOS).tolist())  # of log lam
 # No direction counts as wider than the prior of log lam, which is flat where noise does not matter.
 LEAST_CURVATURE = 2.0 * np.pi / LOG_RATIOS**2
 FINITE_DIFFERENCE_STEP = 1e-3  # of the finite differences of the gradient that give H
+# Nats that a noise ratio must gain to show beside stated noise, and the slope on its bound where it
+# does not: no parameter is free in the direction of a bound.
+INVISIBLE_NATS, LEAST_SLOPE = 1e-3, 1e-12
 SINGULAR_LOSS = 1e100  # the loss where C is singular in double precision
 
 
@@ -323,7 +326,27 @@ def maximise(problem: EvidenceFit, p: Array) -> EvidencePeak:
         bounds=np.column_stack([low, high]),
         options={"maxiter": FIT_ITERATIONS},
     )
-    return peak_at(problem, found.x, float(found.fun), found.jac)
+    return peak_at(
+        problem, *_without_invisible_noise(problem, found.x, float(found.fun), found.jac)
+    )
+
+
+def _without_invisible_noise(
+    problem: EvidenceFit, p: Array, loss: float, gradient: Array
+) -> tuple[Array, float, Array]:
+    """A minimum of the loss, on the bound of the noise ratio if it costs less than INVISIBLE_NATS.
+
+    Where noise is stated the prior of lam is flat, and a small lam does not show: rounding decided
+    whether a search stopped on the bound, and the volume of the peak is half as large there.
+    """
+    if problem.untold:
+        return p, loss, gradient
+    least = np.append(p[:-1], LOG_ENDS[0])
+    at_least, slope = problem.loss(least)
+    if at_least >= loss + INVISIBLE_NATS:
+        return p, loss, gradient
+    slope[-1] = max(slope[-1], LEAST_SLOPE)
+    return least, at_least, slope
 
 
 def peak_at(

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import lapack
 
 from weal.core.arrays import Array
 from weal.core.extensions.noise_regions import NoiseRegion
@@ -81,8 +81,8 @@ def mode(K: Array, residuals: Residuals) -> Mode:
         slope, information = residuals.slopes(g)
         root = np.sqrt(information)
         target = information * g + slope
-        L = np.linalg.cholesky(np.eye(t) + root[:, None] * K * root)
-        whole = target - root * cho_solve((L, True), root * (K @ target)) - beta
+        solved, _ = lapack.dpotrs(_root_of_b(K, root), root * (K @ target), lower=1)
+        whole = target - root * solved - beta
         step, before = 1.0, height
         while step >= LEAST_STEP:
             moved = beta + step * whole
@@ -97,9 +97,17 @@ def mode(K: Array, residuals: Residuals) -> Mode:
     return _laplace(K, residuals, g, beta, height)
 
 
+def _root_of_b(K: Array, root: Array) -> Array:
+    """The Cholesky factor (t, t) of B, whose upper triangle is not defined."""
+    B = root[:, None] * K * root
+    B.ravel()[:: len(K) + 1] += 1.0
+    L, _ = lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)  # symmetric: no copy is needed
+    return np.asarray(L)
+
+
 def _laplace(K: Array, residuals: Residuals, g: Array, beta: Array, height: float) -> Mode:
     root = np.sqrt(residuals.slopes(g)[1])
-    L = np.linalg.cholesky(np.eye(len(K)) + root[:, None] * K * root)
+    L = _root_of_b(K, root)
     log_p, _, right = residuals.log_density(g)
     log_z = height - float(np.log(np.diag(L)).sum())
     return Mode(g, beta, root, log_z, float(log_p.sum()), right)
@@ -110,10 +118,7 @@ def cavity(K: Array, residuals: Residuals, found: Mode) -> tuple[Array, Array]:
 
     The residual is a normal observation of g there, with the slope and the information at the mode.
     """
-    V = solve_triangular(
-        np.linalg.cholesky(np.eye(len(K)) + found.root[:, None] * K * found.root),
-        found.root[:, None] * K, lower=True, check_finite=False,
-    )  # fmt: skip
+    V, _ = lapack.dtrtrs(_root_of_b(K, found.root), found.root[:, None] * K, lower=1)
     spread = np.maximum(np.diag(K) - np.einsum("ij,ij->j", V, V), LEAST_INFORMATION)
     slope, information = residuals.slopes(found.g)
     share = np.minimum(information * spread, MAX_OWN_SHARE)  # that the residual has in g
@@ -149,12 +154,21 @@ class NoiseField:
     place: LevelFunction | NoiseRegion | None = None  # None: g is a function of the inputs
 
     def variances(self, X: Array) -> Array:  # (N, d) -> (N,)
-        """n = exp(o + g + VARIANCE_SHARE var g) at scaled inputs."""
+        """n = exp(o + g + VARIANCE_SHARE var g) for labels whose g is known."""
+        return self._variances(self._places(X))
+
+    def expected_variances(self, X: Array) -> Array:  # (N, d) -> (N,)
+        """The mean of n for new labels, which may lie inside of a region or outside."""
+        if isinstance(self.place, NoiseRegion):
+            return self.place.mean(X, *self._variances(np.array([[1.0], [0.0]])).tolist())
+        return self.variances(X)
+
+    def _variances(self, places: Array) -> Array:  # (N, d) or (N, 1) -> (N,)
+        """n at inputs, levels or memberships."""
         centres = self._places(self.X)
-        k = covariance(self.kernel, self.variance, centres, self._places(X))  # (c, N)
+        k = covariance(self.kernel, self.variance, centres, places)  # (c, N)
         K = covariance(self.kernel, self.variance, centres, centres)
-        L = np.linalg.cholesky(np.eye(len(K)) + self.root[:, None] * K * self.root)
-        V = solve_triangular(L, self.root[:, None] * k, lower=True, check_finite=False)
+        V, _ = lapack.dtrtrs(_root_of_b(K, self.root), self.root[:, None] * k, lower=1)
         spread = np.maximum(self.variance + LEVEL_VARIANCE - np.einsum("cn,cn->n", V, V), 0.0)
         return self.noise(self.beta @ k, spread)
 

@@ -15,10 +15,12 @@ a number from 0 to 1, which is smooth where the labels leave the thresholds open
 limited to MAX_SQUARE, so that no single label makes a region.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from weal.core.arrays import Array, logsumexp
@@ -28,6 +30,7 @@ MAX_SIDE_INPUTS = 6  # inputs of boxes with two sides: those whose single sides 
 MIN_REGION_LABELS = 5  # inside and outside
 MAX_SQUARE = 9.0
 MAX_BOXES, MIN_BOX_SHARE = 64, 1e-3  # boxes that are kept, and their least posterior over the best
+TIE_NATS = 1e-9  # boxes of the same labels differ by rounding alone
 PRIOR_SHAPE = 1.0  # a = b of the variances inside and outside
 
 
@@ -45,6 +48,11 @@ class NoiseRegion:
         for low, high, weight in zip(self.low, self.high, self.weight.tolist(), strict=True):
             found += weight * ((low < X) & (high >= X)).all(axis=1)
         return found
+
+    def mean(self, X: Array, inside: float, outside: float) -> Array:  # (N, d) -> (N,)
+        """The mean of a number that has one value inside and another outside, at the rows of X."""
+        phi = self.at(X)
+        return phi * inside + (1.0 - phi) * outside
 
 
 class RegionSearch(NamedTuple):
@@ -69,14 +77,36 @@ class _Boxes(NamedTuple):
     log_z: Array  # (n,)
 
 
+# Log evidence of boxes from their numbers of labels and the sums of some numbers of these labels.
+BoxEvidence = Callable[[Array, Array], Array]
+
+
 def find_region(X: Array, squares: Array) -> RegionSearch | None:
     """The boxes for squared standardised residuals (t,) at X (t, d); None if too few labels."""
     q = np.minimum(squares, MAX_SQUARE)
+    return _posterior(X, q, lambda n, Q: log_odds(n, Q, q))
+
+
+def find_region_again(X: Array, gain: Array) -> NoiseRegion | None:
+    """The boxes once both noises are known, for gains (t,) of labels at X (t, d).
+
+    A gain is the log density of a residual with the noise inside minus that outside. The limit of
+    squares weakens the first search: boxes that reach too far cost it little.
+    """
+    found = _posterior(X, gain, lambda n, total: _with_enough(n, len(gain), total), both=True)
+    return None if found is None else found.region
+
+
+def _posterior(X: Array, q: Array, log_z: BoxEvidence, both: bool = False) -> RegionSearch | None:
+    """The posterior of all boxes, whose evidence follows from the sums of q (t,) inside.
+
+    `both`: a side and its complement differ.
+    """
     sides = [_sides(X, j) for j in range(X.shape[1])]
-    single = [_one_side(side, q) for side in sides]
+    single = [_one_side(side, q, log_z, both) for side in sides]
     best = [float(boxes.log_z.max(initial=-np.inf)) for boxes in single]
     chosen = np.argsort([-height for height in best], kind="stable")[:MAX_SIDE_INPUTS].tolist()
-    double = [_two_sides(sides[j], sides[k], q) for j in chosen for k in chosen if j < k]
+    double = [_two_sides(sides[j], sides[k], q, log_z) for j in chosen for k in chosen if j < k]
     groups = [_concat(group) for group in (single, double) if group]
     groups = [group for group in groups if len(group.log_z)]
     if not groups:
@@ -91,8 +121,7 @@ def find_region(X: Array, squares: Array) -> RegionSearch | None:
 def _average(every: _Boxes, log_post: Array, d: int) -> RegionSearch:
     """The region of the most probable boxes."""
     total = float(logsumexp(log_post))
-    best = np.argsort(-log_post, kind="stable")[:MAX_BOXES]
-    best = best[log_post[best] >= log_post[best[0]] + np.log(MIN_BOX_SHARE)]
+    best = _most_probable(log_post)
     low, high = np.full((len(best), d), -np.inf), np.full((len(best), d), np.inf)
     for n, box in enumerate(every.bounds[best].tolist()):
         for j, above, threshold in box:
@@ -101,31 +130,46 @@ def _average(every: _Boxes, log_post: Array, d: int) -> RegionSearch:
     return RegionSearch(NoiseRegion(low, high, weight), total, total - float(every.log_z.max()))
 
 
+def _most_probable(log_post: Array) -> NDArray[np.intp]:
+    """Positions of the most probable boxes; of equally probable ones all or none, in any order."""
+    order = np.argsort(-log_post, kind="stable")
+    best: NDArray[np.intp] = order[:MAX_BOXES]
+    rest = order[MAX_BOXES:]
+    best = best[log_post[best] >= log_post[best[0]] + np.log(MIN_BOX_SHARE)]
+    if not len(rest):
+        return best
+    ahead: NDArray[np.intp] = best[log_post[best] > log_post[rest[0]] + TIE_NATS]
+    return ahead if len(ahead) else best
+
+
 def _sides(X: Array, j: int) -> _Sides:
     """Thresholds of an input, halfway between its values."""
-    values = np.unique(X[:, j])
+    values, counts = np.unique(X[:, j], return_counts=True)
     middles = 0.5 * (values[1:] + values[:-1])
-    if len(middles) > MAX_THRESHOLDS:
-        at = np.quantile(X[:, j], np.linspace(0.0, 1.0, MAX_THRESHOLDS + 2)[1:-1])
-        middles = middles[np.unique(np.searchsorted(middles, at).clip(0, len(middles) - 1))]
+    if (
+        len(middles) > MAX_THRESHOLDS
+    ):  # evenly over the labels, by their ranks: rounding is no matter
+        ranks = np.linspace(0.0, len(X), MAX_THRESHOLDS + 2)[1:-1]
+        found = np.searchsorted(np.cumsum(counts), ranks)
+        middles = middles[np.unique(found.clip(0, len(middles) - 1))]
     above = (X[:, j] > middles[:, None]).astype(np.float64)
     is_above = np.repeat([1.0, 0.0], len(middles))
     bounds = np.column_stack([np.full(2 * len(middles), float(j)), is_above, np.tile(middles, 2)])
     return _Sides(bounds, np.concatenate([above, 1.0 - above]))
 
 
-def _one_side(side: _Sides, q: Array) -> _Boxes:
-    """Boxes of one side. The complement of a side is the same split: the side above is used."""
-    half = slice(0, len(side.bounds) // 2)
-    log_z = log_odds(side.inside[half].sum(axis=1), side.inside[half] @ q, q)
-    bounds = np.repeat(side.bounds[half, None], 2, axis=1)
+def _one_side(side: _Sides, q: Array, evidence: BoxEvidence, both: bool) -> _Boxes:
+    """Boxes of one side. If its complement is the same split, the side above is used."""
+    some = slice(0, len(side.bounds) // (1 if both else 2))
+    log_z = evidence(side.inside[some].sum(axis=1), side.inside[some] @ q)
+    bounds = np.repeat(side.bounds[some, None], 2, axis=1)
     return _Boxes(bounds[np.isfinite(log_z)], log_z[np.isfinite(log_z)])
 
 
-def _two_sides(a: _Sides, b: _Sides, q: Array) -> _Boxes:
+def _two_sides(a: _Sides, b: _Sides, q: Array, evidence: BoxEvidence) -> _Boxes:
     """Boxes with a side of each of two inputs."""
     n, Q = a.inside @ b.inside.T, (a.inside * q) @ b.inside.T
-    log_z = log_odds(n, Q, q)
+    log_z = evidence(n, Q)
     i, k = np.nonzero(np.isfinite(log_z))
     return _Boxes(np.stack([a.bounds[i], b.bounds[k]], axis=1), log_z[i, k])
 
@@ -142,8 +186,13 @@ def log_odds(n: Array, Q: Array, q: Array) -> Array:
     """
     t, whole = float(len(q)), float(q.sum())
     inside, outside = _log_evidence(n, Q), _log_evidence(t - n, whole - Q)
+    return _with_enough(n, t, inside + outside - _log_evidence(np.array(t), np.array(whole)))
+
+
+def _with_enough(n: Array, t: float, log_z: Array) -> Array:
+    """The evidence of boxes with n of t labels, -inf where too few are inside or outside."""
     enough = (n >= MIN_REGION_LABELS) & (t - n >= MIN_REGION_LABELS)
-    return np.where(enough, inside + outside - _log_evidence(np.array(t), np.array(whole)), -np.inf)
+    return np.where(enough, log_z, -np.inf)
 
 
 def _log_evidence(n: Array, Q: Array) -> Array:

@@ -39,9 +39,10 @@ from weal.core.extensions.noise_field import (
     NoiseField,
     Residuals,
     cavity,
+    covariance,
     mode,
 )
-from weal.core.extensions.noise_regions import NoiseRegion, find_region
+from weal.core.extensions.noise_regions import NoiseRegion, find_region, find_region_again
 from weal.core.paper import ensemble
 from weal.core.paper.ensemble import Ensemble, normalise
 from weal.core.paper.exact_gp import LEAST_RATIO, ExactExperts
@@ -235,7 +236,24 @@ def fit_field(
     log_z = [one.log_prior + fit.log_z for one, fit in zip(likeliest, found, strict=True)]
     at = int(np.argmax(log_z))
     one, best, total = likeliest[at], found[at], float(logsumexp(log_z))
+    if isinstance(one.place, NoiseRegion):
+        one = _with_region_again(X, residuals, one, best.beta, one.place)
+        best = mode(one.K, residuals)
     field = NoiseField(X, best.beta, best.root, one.kernel, one.variance, log_level, one.place)
     mean, spread = cavity(one.K, residuals, best)
     others = field.noise(mean, spread)
     return FieldFit(field, total - even.log_z, best.right, others)
+
+
+def _with_region_again(
+    X: Array, residuals: Residuals, one: Candidate, beta: Array, region: NoiseRegion
+) -> Candidate:
+    """The candidate with the boxes that fit the noises inside and outside of its region."""
+    ends, phi = np.array([[1.0], [0.0]]), region.at(X)[:, None]
+    g = covariance(one.kernel, one.variance, ends, phi) @ beta
+    inside, outside = (residuals.log_density(np.full(len(X), end))[0] for end in g.tolist())
+    again = find_region_again(X, inside - outside)
+    if again is None:
+        return one
+    at = again.at(X)[:, None]
+    return one._replace(place=again, K=covariance(one.kernel, one.variance, at, at))

@@ -78,7 +78,7 @@ class Ensemble:
         """
         if self.field is None or self.varies is None:
             return self.noise[:, None]
-        more = self.field.variances(X) if varying is None else varying
+        more = self.field.expected_variances(X) if varying is None else varying
         return self.ratios(self.varies[:, None] * more)
 
     def take(self, which: Index) -> "Ensemble":

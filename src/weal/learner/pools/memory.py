@@ -145,12 +145,13 @@ class MemoryPool:
 
     def _set_kept(self, ens: Ensemble, wanted: NDArray[np.intp], computed: bool = False) -> None:
         there = self.members
-        if not np.isin(wanted, there).all():  # new ones are computed after all labels
+        same = np.array_equal(wanted, there)
+        if not same and not np.isin(wanted, there).all():  # new ones are computed after all labels
             self._catch_up()
         self.cached = self.cached and self._fits(ens, len(wanted))
         if not self.cached:
             self.groups = [replace(group, points=None) for group in self.groups]
-        if np.array_equal(wanted, there):
+        if same:
             return
         if len(self.X) >= MIN_CANDIDATES_FOR_OWN_GROUP:
             kept = {int(group.members[0]): group for group in self.groups}
@@ -301,7 +302,7 @@ class MemoryPool:
     def _varying_noise(self, ens: Ensemble) -> Array | None:  # (U,)
         """Noise variances of the field at all candidates, computed once."""
         if ens.field is not None and self.varying_noise is None:
-            self.varying_noise = ens.field.variances(self.X)
+            self.varying_noise = ens.field.expected_variances(self.X)
         return self.varying_noise
 
     def recompute(self, ens: Ensemble) -> "MemoryPool":
