@@ -14,9 +14,9 @@ from weal.core.extensions.ard import fit
 from weal.core.extensions.integrated_evidence import evidence_constant, log_evidence_grid
 from weal.core.extensions.model_selection import candidate_grid, refit_selection, select_models
 from weal.core.extensions.relevant_inputs import (
-    MAX_SUBSET_POSTERIOR,
     fit_relevant,
     log_subset_prior,
+    max_subset_odds,
     nested_subsets,
     on_all_inputs,
     relevance_probability,
@@ -172,13 +172,15 @@ def test_quasi_newton_finds_the_minimum_that_scipy_finds():
         assert ((low <= found.p) & (found.p <= high)).all()
 
 
-def test_experts_of_all_inputs_keep_their_share_however_sure_the_evidence_is():
-    X, y, noise_var = problem(t=60, d=6, noise=0.0)
+@pytest.mark.parametrize(("t", "share"), [(28, 0.9), (60, 36.0 / 37.0), (90, 81.0 / 82.0)])
+def test_experts_of_all_inputs_keep_their_share_however_sure_the_evidence_is(t, share):
+    X, y, noise_var = problem(t=t, d=6, noise=0.0)
     found = select_models(candidate_grid(6), NOISE_RATIO_GRID, X, y, noise_var)
     trained = selected_ensemble(found, X, y, noise_var)
     of_subset = np.array([not relevant(kernel, 6).all() for kernel in found.kernels])
-    assert trained.w[of_subset].sum() == pytest.approx(MAX_SUBSET_POSTERIOR, abs=1e-3)
-    irrelevant = relevance_probability(found.kernels, trained.w, 6)[[1, 3, 4, 5]]
+    assert trained.w[of_subset].sum() == pytest.approx(share, abs=1e-3)
+    assert share / (1.0 - share) == pytest.approx(max_subset_odds(t))
+    irrelevant = relevance_probability(found.kernels, trained.w, 6, t)[[1, 3, 4, 5]]
     np.testing.assert_allclose(irrelevant, 0.0, atol=0.01)
 
 

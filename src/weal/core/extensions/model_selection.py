@@ -5,7 +5,7 @@ each input, fitted to the labels (`ard`), in a family of the grid, in anova (`an
 trend (`trend_kernel`). The classes of candidates have prior probabilities:
 
     subsets of inputs      SUBSET_SHARE, from MIN_INPUTS inputs on (`relevant_inputs`); the others
-                           divide the rest, and have a posterior of 1 - MAX_SUBSET_POSTERIOR or more
+                           divide the rest; its odds are limited (`max_subset_odds`)
     trend                  TREND_SHARE; the others divide the rest
     anova                  1 - (1 - ANOVA_SHARE)^(d - 1)   none with one input
     one for each input     FITTED_SHARE of the rest        evenly over the families
@@ -73,10 +73,10 @@ from weal.core.extensions.posterior_points import (
     prior_correction,
 )
 from weal.core.extensions.relevant_inputs import (
-    MAX_SUBSET_POSTERIOR,
     MIN_INPUTS,
     SUBSET_SHARE,
     fit_relevant,
+    max_subset_odds,
     subset_candidates,
 )
 from weal.core.extensions.trend_kernel import TREND, log_visible_share
@@ -151,7 +151,8 @@ def select_models(
             _add_class(parts, shares, found, SUBSET_SHARE)
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
     every, of_subsets = concat_candidates(parts), -1 if found is None else len(parts) - 1
-    return _best(every, every.log_post + np.log(shares)[kind], kind, temper, of_subsets)
+    limit = (of_subsets, float(np.log(max_subset_odds(len(y)))))
+    return _best(every, every.log_post + np.log(shares)[kind], kind, temper, limit)
 
 
 def _add_class(
@@ -164,15 +165,16 @@ def _add_class(
 
 
 def _best(
-    every: CandidateModels, log_post: Array, kind: NDArray[np.intp], temper: float, of_subsets: int
-) -> ModelSelection:
+    every: CandidateModels, log_post: Array, kind: NDArray[np.intp], temper: float,
+    limit: tuple[int, float],
+) -> ModelSelection:  # fmt: skip
     """The candidates with the largest posteriors, for log posteriors (n,) and classes (n,).
 
-    The posterior of the class `of_subsets` is limited to MAX_SUBSET_POSTERIOR; -1: there is none.
+    `limit` is the class of subsets, -1 if there is none, and the largest log odds of it.
     """
     log_prior = log_post - every.evidence
     log_post = normalise(log_prior + temper * every.evidence)
-    too_much = _excess(log_post, kind == of_subsets)
+    too_much = _excess(log_post, kind == limit[0], limit[1])
     log_prior = log_prior - too_much
     log_post = normalise(log_post - too_much)
     best = _select_experts(log_post, kind)
@@ -186,8 +188,8 @@ def _best(
     )
 
 
-def _excess(log_post: Array, of_subsets: NDArray[np.bool_]) -> Array:  # (n,)
-    """Log posterior that a class has beyond the limit, for its candidates; 0 for others.
+def _excess(log_post: Array, of_subsets: NDArray[np.bool_], max_log_odds: float) -> Array:  # (n,)
+    """Log posterior that a class has beyond its largest odds, for its candidates; 0 for others.
 
     A chain of nested subsets has few of all subsets, and Laplace's evidence of a smooth function on
     few labels overstates their probability. Experts of all inputs widen intervals where they
@@ -196,8 +198,7 @@ def _excess(log_post: Array, of_subsets: NDArray[np.bool_]) -> Array:  # (n,)
     if not of_subsets.any():
         return np.zeros(len(log_post))
     odds = logsumexp(log_post[of_subsets]) - logsumexp(log_post[~of_subsets])
-    limit = np.log(MAX_SUBSET_POSTERIOR / (1.0 - MAX_SUBSET_POSTERIOR))
-    return np.where(of_subsets, max(float(odds - limit), 0.0), 0.0)
+    return np.where(of_subsets, max(float(odds) - max_log_odds, 0.0), 0.0)
 
 
 def _select_experts(log_post: Array, kind: NDArray[np.intp]) -> NDArray[np.intp]:
