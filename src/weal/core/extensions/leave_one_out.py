@@ -37,6 +37,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 from scipy.special import logsumexp
 
 from weal.core.arrays import Array
@@ -183,7 +184,11 @@ def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> 
 
 
 def _inverse_from_cholesky(L: Array) -> Array:
-    return np.asarray(solve_triangular(L, np.eye(len(L)), lower=True, check_finite=False))
+    """L^-1 (t, t); as columns of LAPACK, L' is an upper triangle: nothing is turned over."""
+    inverse, singular = dtrtri(L.T)
+    if singular:
+        raise np.linalg.LinAlgError("a Cholesky factor is singular")
+    return np.asarray(inverse.T)
 
 
 # Below this noise ratio lam - v has lost half its digits, for its relative error is 1e-16 / lam^2:
