@@ -1,9 +1,9 @@
 """Accuracy of weal on real labels: `python benchmarks/real.py [SECTION ...] [--seeds 0:20]`.
 
 Sections, each a module of `real_labels`: outliers, noise, varying, dictionary, many, choice,
-suspects, budget, inputs and few (which need `--against`, a checkout of another commit). Each prints
-what was asked and what was measured, and may be run alone; `--to FILE` keeps the rows (`record`).
-Nothing is asserted; one BLAS thread.
+suspects, categories, and, with `--against`, a checkout of another commit, budget, inputs and few.
+Each prints what was asked and what was measured, and may be run alone; `--to FILE` keeps the rows
+(`record`). Nothing is asserted; one BLAS thread.
 """
 
 import os
@@ -19,7 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks import record
 
-SECTIONS = ("outliers", "noise", "varying", "dictionary", "many", "choice", "suspects")
+SECTIONS = (
+    "outliers", "noise", "varying", "dictionary", "many", "choice", "suspects", "categories",
+)  # fmt: skip
 COMPARED = ("budget", "inputs", "few")  # with another commit
 
 
