@@ -1157,8 +1157,9 @@ class ActiveLearner(LearnerView):
             return self._ask_batch(n, more, *options)
         wanted, state = 1 if n is None else check_count(n), self._state
         batch = () if more else state.batch
-        state.free(wanted - len(batch))
         more_ = max(wanted - len(batch), 0)
+        if more_ > 1:  # `queries` checks the next one
+            state.free(more_)
         for event in queries(state, self._beliefs, more_, opens=not batch):
             state, batch = apply(state, event), (*batch, event.id)
         self._state = state

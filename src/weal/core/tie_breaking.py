@@ -66,14 +66,15 @@ def best_candidates(
     few: int = 1,
 ) -> BestCandidates:
     """The best of the free candidates (N,) of a block that begins at position `start`."""
-    if not free.any():
-        return BestCandidates((), few)
     masked = np.where(free, scores, -np.inf)
-    least = _tied_from(float(masked.max()))
+    top = float(masked.max(initial=-np.inf))
+    if top == -np.inf and not free.any():
+        return BestCandidates((), few)
+    least = _tied_from(top)
     if few > 1:
         last = max(len(masked) - few, 0)
         least = min(least, float(np.partition(masked, last)[last]))
-    found = np.flatnonzero(free & (masked >= least))
+    found = np.flatnonzero(masked >= least if least != -np.inf else free)
     if len(found) == 1:  # no other candidate ties with the best
         n = int(found[0])
         return BestCandidates((_entry(float(masked[n]), seed, ids, n, start),), few)

@@ -75,8 +75,9 @@ class CacheEntry:
     def serves(self, view: QuantityView) -> bool:
         """Whether the state came after this one, without another expert selection."""
         told = view.labels.told
-        same = self.selection is view.selection and len(self.told) <= len(told)
-        return same and all(map(is_, self.told, told))
+        if self.selection is not view.selection or len(self.told) > len(told):
+            return False
+        return self.told is told or all(map(is_, self.told, told))
 
     @property
     def initial_entry(self) -> "CacheEntry":
@@ -131,30 +132,31 @@ def _experts(
 
 def update(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
     """The entry, updated by the labels that it has not seen."""
-    for label in told[len(entry.told) :]:
-        entry = _after(entry, label)
+    for n in range(len(entry.told), len(told)):
+        entry = _after(entry, told[: n + 1])  # the last slice is `told` itself, found at once
     return entry
 
 
-def _after(entry: CacheEntry, label: Label) -> CacheEntry:
-    """The entry after one more label."""
+def _after(entry: CacheEntry, told: tuple[Label, ...]) -> CacheEntry:
+    """The entry after one more label, the last one told."""
+    label = told[-1]
     scale, before = entry.model.scaling, entry.model.trained
     x = scale.inputs(label.x)
     y, noise_var = (label.y - scale.y_mean) / scale.y_sd, (label.noise / scale.y_sd) ** 2
     one = (x[None], np.array([y]), np.array([noise_var]), np.array([float(label.sure)]))
     noise = float(training.inflated_noise(before, *one)[0])
-    told = training.step(before, x, y, noise)
-    after = training.advance(before, told, x, y, noise, noise_var, label.sure)
+    step = training.step(before, x, y, noise)
+    after = training.advance(before, step, x, y, noise, noise_var, label.sure)
     for pool in (entry.pool, *entry.tracked.values()):
         if pool is not None:
-            pool.follow(before.ensemble, told, after.ensemble)
+            pool.follow(before.ensemble, step, after.ensemble)
     validation = entry.validation
     if validation is not None:
-        c = told.column(validation.points)
-        mu, v = apply_step(validation.mu, validation.v, c, told)
-        validation = replace(validation, points=told.extend(validation.points, c), mu=mu, v=v)
+        c = step.column(validation.points)
+        mu, v = apply_step(validation.mu, validation.v, c, step)
+        validation = replace(validation, points=step.extend(validation.points, c), mu=mu, v=v)
     model = replace(entry.model, trained=after)
-    return replace(entry, told=(*entry.told, label), model=model, validation=validation)
+    return replace(entry, told=told, model=model, validation=validation)
 
 
 class PosteriorCache:
