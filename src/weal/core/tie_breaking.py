@@ -67,17 +67,17 @@ def best_candidates(
 ) -> BestCandidates:
     """The best of the free candidates (N,) of a block that begins at position `start`."""
     masked = np.where(free, scores, -np.inf)
-    top = float(masked.max(initial=-np.inf))
-    if top == -np.inf and not free.any():
+    top = int(masked.argmax()) if len(masked) else 0
+    if not len(masked) or (masked[top] == -np.inf and not free.any()):
         return BestCandidates((), few)
-    least = _tied_from(top)
+    least = _tied_from(float(masked[top]))
     if few > 1:
         last = max(len(masked) - few, 0)
         least = min(least, float(np.partition(masked, last)[last]))
-    found = np.flatnonzero(masked >= least if least != -np.inf else free)
-    if len(found) == 1:  # no other candidate ties with the best
-        n = int(found[0])
-        return BestCandidates((_entry(float(masked[n]), seed, ids, n, start),), few)
+    among = masked >= least if least != -np.inf else free
+    if np.count_nonzero(among) == 1 and among[top]:  # no other candidate ties with the best
+        return BestCandidates((_entry(float(masked[top]), seed, ids, top, start),), few)
+    found = np.flatnonzero(among)
     quick = np.array([_quick(seed, ids[n]) for n in found.tolist()])
     order = np.lexsort((quick, -masked[found]))
     # Where hashes are equal the long ones decide. They are computed for few candidates: for the
