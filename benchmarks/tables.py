@@ -109,14 +109,19 @@ def archive(path: Path) -> bytes:
 
 
 @cache
-def table(path: Path, name: str) -> tuple[Array, Array]:
-    """Inputs (N, d) and labels (N,) of the rows without a gap."""
+def read(path: Path, name: str) -> pd.DataFrame:
+    """A table of the archive as it is."""
     with tarfile.open(fileobj=io.BytesIO(archive(path))) as file:
         place = next(one for one in file.getnames() if one.endswith(f"/csv/{name}.csv"))
         cells = file.extractfile(place)
         assert cells is not None
-        frame = pd.read_csv(cells, index_col=0)
+        return pd.read_csv(cells, index_col=0)
+
+
+def table(path: Path, name: str) -> tuple[Array, Array]:
+    """Inputs (N, d) and labels (N,) of the rows without a gap."""
     target, *left_out = TABLES[name]
+    frame = read(path, name)
     frame = frame.select_dtypes("number").drop(columns=left_out, errors="ignore").dropna()
     X = frame.drop(columns=target)
     return X.loc[:, X.nunique() > 1].to_numpy(float), frame[target].to_numpy(float)

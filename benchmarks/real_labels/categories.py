@@ -9,8 +9,6 @@ scikit-learn (Matern 5/2, one lengthscale for all columns) on one-hot columns, o
 whose archive is downloaded where it is not kept. Nothing was tuned on them.
 """
 
-import io
-import tarfile
 import warnings
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -19,7 +17,7 @@ import numpy as np
 import pandas as pd
 from benchmarks import tables
 from benchmarks.real_labels.before_after import Array, summarise
-from benchmarks.real_labels.inputs import LAB
+from benchmarks.real_labels.inputs import LAB, Row
 from benchmarks.result_commands import archive
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
@@ -28,7 +26,6 @@ from sklearn.preprocessing import OneHotEncoder
 from weal import ActiveLearner
 
 START, QUERIES, EVERY, CANDIDATES, TEST = 15, 60, 10, 800, 400
-Row = tuple[str, str, str]
 # Categories and the result, whose logarithm is predicted where amounts span decades.
 PUBLIC = {
     "pscl/presidentialElections": (["state", "year"], "demVote", False),
@@ -44,7 +41,7 @@ LABORATORY = ("buchwald_a", "perovskites")
 
 
 class Case(NamedTuple):
-    """Candidates with 15 labels first, and rows apart."""
+    """Candidates, of which the first 15 are labelled at the start, and rows apart."""
 
     X: pd.DataFrame
     y: Array
@@ -57,24 +54,15 @@ def every_table() -> Iterator[tuple[str, pd.DataFrame, Array]]:
     for name in LABORATORY if LAB.exists() else ():
         frame = pd.read_csv(LAB / f"{name}.csv").drop(columns="id")
         yield name, frame.iloc[:, :-1].astype(str), frame.iloc[:, -1].to_numpy(float)
-    kept = tables.archive(archive())
+    path = archive()
     for name, (columns, result, in_log) in PUBLIC.items():
-        frame = public_table(kept, name)
+        frame = tables.read(path, name)
         if in_log:
             frame[result] = np.log(frame[result])
         frame = frame.dropna(subset=[*columns, result])
         means = frame.groupby(columns, as_index=False)[result].mean()
         X = means[columns].astype(str).apply(lambda column: f"{column.name} " + column)
         yield name, X, means[result].to_numpy(float)
-
-
-def public_table(kept: bytes, name: str) -> pd.DataFrame:
-    """A table of the archive."""
-    with tarfile.open(fileobj=io.BytesIO(kept)) as file:
-        place = next(one for one in file.getnames() if one.endswith(f"/csv/{name}.csv"))
-        cells = file.extractfile(place)
-        assert cells is not None
-        return pd.read_csv(cells, index_col=0)
 
 
 def drawn(X: pd.DataFrame, y: Array, seed: int) -> Case:
@@ -98,6 +86,8 @@ def of_weal(case: Case, seed: int, asks: bool) -> float:
     for t in range(QUERIES + 1):
         if t % EVERY == 0:
             errors.append(error(np.asarray(learner.predict(case.at)), case.truth))
+        if t == QUERIES:
+            break
         query = learner.ask() if asks else START + t
         learner.tell(query, float(case.y[query]))
     return float(np.mean(errors))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import invgamma, multivariate_normal, norm
@@ -187,21 +187,25 @@ def test_new_labels_near_a_threshold_have_the_mean_of_both_noises(rng):
     test = varying_noise.test_field(X, squares, None)
     residuals = Residuals(e * e, np.full(80, 1e-4), np.zeros(80), np.full(80, -np.inf))
     field = varying_noise.fit_field(X, residuals, 0.0, test.likeliest).field
-    new = rng.uniform(size=(400, 3))
-    phi, (loud, quiet) = field.place.at(new), field._variances(np.array([[1.0], [0.0]]))
-    assert ((phi > 0.05) & (phi < 0.95)).any()
-    assert_allclose(field.expected_variances(new), phi * loud + (1.0 - phi) * quiet, rtol=1e-12)
+    new = np.column_stack([np.linspace(0.0, 1.0, 401), np.full(401, 0.5), np.full(401, 0.8)])
+    quiet, *_, loud = field.expected_variances(new)
     assert_allclose(np.sqrt([loud, quiet]), [0.3, 0.1], rtol=0.3)
+    place = field.place
+    drawn = rng.choice(len(place.weight), 4000, p=place.weight)  # boxes
+    held = ((place.low[drawn][:, None] < new) & (place.high[drawn][:, None] >= new)).all(axis=2)
+    expected = np.where(held, loud, quiet).mean(axis=0)
+    assert ((held.mean(axis=0) > 0.1) & (held.mean(axis=0) < 0.9)).any()
+    assert_allclose(field.expected_variances(new), expected, atol=4.0 * (loud - quiet) / 4000**0.5)
 
 
-def test_without_a_region_new_labels_have_the_noise_of_the_field(case, rng):
-    X, residuals = case
-    found = noise_field.mode(
-        1.7 * correlation(Kernel("rbf", 1.4), X, X) + LEVEL_VARIANCE, residuals
-    )
-    field = NoiseField(X, found.beta, found.root, Kernel("rbf", 1.4), 1.7, -0.4)
-    new = rng.standard_normal((9, D))
-    assert_allclose(field.expected_variances(new), field.variances(new), rtol=0)
+def test_equally_probable_boxes_are_kept_or_dropped_together():
+    most = noise_regions.MAX_BOXES
+    tied = np.concatenate([[0.0], np.full(most + 6, -1.0), [-1.5]])
+    rounded = tied + 1e-13 * np.random.default_rng(0).standard_normal(len(tied))
+    for log_post in (tied, rounded):
+        kept = noise_regions._most_probable(log_post)
+        assert_array_equal(kept, np.arange(most + 7))
+    assert_array_equal(noise_regions._most_probable(np.array([-9.0, 0.0, -2.0])), [1, 2])
 
 
 @pytest.mark.parametrize("t", [1, 5, 9])

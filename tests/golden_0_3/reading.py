@@ -4,6 +4,9 @@ The maker asked these questions when 0.3 wrote the files and kept the answers in
 the tests ask the installed weal. What gets another name later is renamed here and nowhere else.
 """
 
+import sqlite3
+from contextlib import closing
+
 import weal
 from golden_0_2.reading import SENTENCES, asks, numbers_of, plain, read_predictions, weal_json
 
@@ -79,3 +82,9 @@ def read_beliefs(store, name):
 def read_tokens(store):
     """Tokens, without their last use."""
     return weal_json("token", "list", "--store", f"sqlite:///{store}")
+
+
+def drop_snapshots(store):
+    """Drop what a store keeps of models: experts are selected again."""
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("DELETE FROM weal_snapshot")

@@ -14,11 +14,22 @@ from typing import Self
 
 import numpy as np
 from scipy.linalg.blas import dtpsv
-from scipy.linalg.lapack import dtpttr, dtrttp
+from scipy.linalg.lapack import dpotrf, dtpttr, dtrttp
 
 from weal.core.arrays import Array, Index
 
 MIN_ROOM = 64  # numbers
+
+
+def cholesky(C: Array) -> Array:
+    """L (t, t) with L L' = C, in Fortran order; its upper triangle is undefined.
+
+    LinAlgError if C is not positive definite.
+    """
+    L, failed = dpotrf(C.T, lower=1, clean=0)  # symmetric: the transpose of C needs no copy
+    if failed:
+        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    return np.asarray(L)
 
 
 def packed_size(t: int) -> int:

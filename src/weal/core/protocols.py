@@ -143,10 +143,14 @@ class NoiseVariances(Protocol):
     """Noise of labels whose variance depends on their inputs (`extensions.noise_field`)."""
 
     def variances(self, X: Array) -> Array:
-        """Noise variances (N,) of labels at scaled inputs X (N, d), in squared label units."""
+        """Noise variances (N,) that labels at scaled inputs X (N, d) are learnt with."""
 
     def expected_variances(self, X: Array) -> Array:
-        """The same of new labels there, of which no residual is known."""
+        """Variances (N,) that new labels are predicted with; both in squared label units.
+
+        They differ near the border of a region. A residual tells on which side its label lies, so
+        labels learnt with the mean variance would make quiet labels count as noisy ones.
+        """
 
 
 class Targets(Protocol):

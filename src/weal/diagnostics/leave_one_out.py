@@ -154,7 +154,8 @@ def leave_one_out_mixtures(trained: TrainedEnsemble, which: core.Which = None) -
     ens, warp = trained.ensemble, trained.warp
     z, noise_var = warp.labels(trained.y), warp.variances(trained.noise_var, trained.y)
     found = core.left_out_mixture(ens, trained.embedding, trained.X, z, noise_var, which)
-    lam = trained.noise_at(trained.X if which is None else trained.X[which])
+    X = trained.X if which is None else trained.X[which]
+    lam = None if ens.field is None else ens.noise_of_labels(X)
     return LabelMixtures(trained, found.w, found.mu, found.v, found.s, found.scale, lam)
 
 

@@ -69,7 +69,7 @@ def outlier_probabilities(model: Model) -> OutlierProbabilities:
     trained, right = model.trained, model.trained.included
     expected, sd = np.empty((2, len(right)))
     alone = leave_one_out_mixtures(trained)
-    own = np.maximum(trained.ensemble.noise_at(trained.X), LEAST_RATIO)
+    own = np.maximum(trained.ensemble.noise_of_labels(trained.X), LEAST_RATIO)
     alone = replace(alone, s=alone.v + own)  # as for a label without a noise of its own
     low, high = alone.interval(model.scaling, WITHIN_ONE_SD)
     expected[right], sd[right] = alone.moments(model.scaling)[0], 0.5 * (high - low)

@@ -266,8 +266,8 @@ class Model:
         d, all_inputs = self.n_features_in_, self.trained.X.shape[1]  # with those of a source
         if not self.dictionary_:
             return np.ones(d)
-        known = (self.dictionary_, self.weights_)
-        return relevance_probability(*known, all_inputs, len(self.trained.y))[:d]
+        t = len(self.trained.y)
+        return relevance_probability(self.dictionary_, self.weights_, all_inputs, t)[:d]
 
     @property
     def weights_(self) -> Array:  # (M,)

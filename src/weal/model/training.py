@@ -31,7 +31,7 @@ from weal.core.paper.ensemble import Ensemble
 from weal.core.paper.kernels import Kernel
 from weal.core.protocols import Embedding, StepOfKind
 from weal.model import expert_selection
-from weal.model.blas import one_thread
+from weal.model.blas import one_thread, reuse_memory
 from weal.model.expert_selection import ExpertSelection, select_models
 from weal.model.parameters import ModelParameters
 
@@ -135,6 +135,7 @@ def select_experts(
     units, if that is known.
     """
     if selection is None:
+        reuse_memory()
         with one_thread():
             prior = expert_selection.make_prior(setting, X, y, noise_var, seed, sure, label_zero)
     else:

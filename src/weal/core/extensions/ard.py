@@ -326,12 +326,10 @@ def maximise(problem: EvidenceFit, p: Array) -> EvidencePeak:
         bounds=np.column_stack([low, high]),
         options={"maxiter": FIT_ITERATIONS},
     )
-    return peak_at(
-        problem, *_without_invisible_noise(problem, found.x, float(found.fun), found.jac)
-    )
+    return peak_at(problem, *without_invisible_noise(problem, found.x, float(found.fun), found.jac))
 
 
-def _without_invisible_noise(
+def without_invisible_noise(
     problem: EvidenceFit, p: Array, loss: float, gradient: Array
 ) -> tuple[Array, float, Array]:
     """A minimum of the loss, on the bound of the noise ratio if it costs less than INVISIBLE_NATS.

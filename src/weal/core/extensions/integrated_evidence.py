@@ -34,6 +34,7 @@ from weal.core.arrays import Array
 from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B
 from weal.core.extensions import trend_kernel
 from weal.core.extensions.label_noise import units
+from weal.core.packed_factors import cholesky
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.fixed_magnitude import LOG_2_PI
 from weal.core.paper.kernels import FAMILIES, Kernel, correlation
@@ -92,9 +93,7 @@ def log_evidence_grid(
 
 def whiten(C: Array, Y: Array) -> tuple[Array, float]:
     """L^-1 Y and log |C| for a covariance C = L L'; LinAlgError if it is not positive."""
-    L, failed = lapack.dpotrf(C.T, lower=1, clean=0)  # symmetric: its transpose needs no copy
-    if failed:
-        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    L = cholesky(C)
     Z, _ = lapack.dtrtrs(L, Y, lower=1)
     return Z, 2.0 * float(np.log(L.diagonal()).sum())
 

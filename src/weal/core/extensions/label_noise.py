@@ -32,10 +32,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg.lapack import dtrtrs
 
 from weal.core.arrays import Array
 from weal.core.constants import MAGNITUDE_PRIOR_A, MAGNITUDE_PRIOR_B, UNIT_LABELS, UNIT_ROUNDS
+from weal.core.packed_factors import cholesky
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.kernels import Kernel, correlation
 
@@ -73,14 +74,8 @@ def prior_variance_of_difference(kernel: Kernel, d: int) -> float:
 
 def _unit(K: Array, ratio: float, y: Array, noise_var: Array) -> float:
     """The unit of one expert, by MacKay's iteration."""
-    t = len(y)
-    C, scales = np.array(K), np.zeros((t, t + 1), order="F")
-    C.ravel()[:: t + 1] += ratio
-    L, failed = lapack.dpotrf(C.T, lower=1, clean=0, overwrite_a=1)  # symmetric
-    if failed:
-        raise np.linalg.LinAlgError("a covariance is not positive definite")
-    scales[:, 0], scales.T[1:].ravel()[:: t + 1] = y, np.sqrt(noise_var)
-    solved, _ = lapack.dtrtrs(L, scales, lower=1, overwrite_b=1)
+    scales = np.column_stack([y, np.diag(np.sqrt(noise_var))])
+    solved, _ = dtrtrs(cholesky(K + ratio * np.eye(len(y))), scales, lower=1)
     g, Q = np.linalg.eigh(solved[:, 1:] @ solved[:, 1:].T)
     g, q = np.maximum(g, 0.0), (Q.T @ solved[:, 0]) ** 2  # rounding leaves -1e-16
     sig2 = MAGNITUDE_PRIOR_B / MAGNITUDE_PRIOR_A

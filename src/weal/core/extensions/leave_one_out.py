@@ -184,7 +184,9 @@ def _root(ens: Ensemble, embedding: Embedding, m: int, X: Array, lam: Array) -> 
 
 
 def _inverse_from_cholesky(L: Array) -> Array:
-    """L^-1 (t, t); as columns of LAPACK, L' is an upper triangle: nothing is turned over."""
+    """L^-1 (t, t) of L with zeros above its diagonal; L' is passed, which LAPACK reads in place."""
+    if not len(L):
+        return L
     inverse, singular = dtrtri(L.T)
     if singular:
         raise np.linalg.LinAlgError("a Cholesky factor is singular")

@@ -151,8 +151,8 @@ def select_models(
             _add_class(parts, shares, found, SUBSET_SHARE)
     kind = np.repeat(np.arange(len(parts)), [len(part.models) for part in parts])
     every, of_subsets = concat_candidates(parts), -1 if found is None else len(parts) - 1
-    limit = (of_subsets, float(np.log(max_subset_odds(len(y)))))
-    return _best(every, every.log_post + np.log(shares)[kind], kind, temper, limit)
+    most = float(np.log(max_subset_odds(len(y))))
+    return _best(every, every.log_post + np.log(shares)[kind], kind, temper, of_subsets, most)
 
 
 def _add_class(
@@ -166,15 +166,15 @@ def _add_class(
 
 def _best(
     every: CandidateModels, log_post: Array, kind: NDArray[np.intp], temper: float,
-    limit: tuple[int, float],
+    of_subsets: int, max_log_odds: float,
 ) -> ModelSelection:  # fmt: skip
     """The candidates with the largest posteriors, for log posteriors (n,) and classes (n,).
 
-    `limit` is the class of subsets, -1 if there is none, and the largest log odds of it.
+    The log odds of the class `of_subsets` are limited to `max_log_odds`; -1: there is none.
     """
     log_prior = log_post - every.evidence
     log_post = normalise(log_prior + temper * every.evidence)
-    too_much = _excess(log_post, kind == limit[0], limit[1])
+    too_much = _excess(log_post, kind == of_subsets, max_log_odds)
     log_prior = log_prior - too_much
     log_post = normalise(log_post - too_much)
     best = _select_experts(log_post, kind)

@@ -28,6 +28,7 @@ from scipy.linalg import lapack
 
 from weal.core.arrays import Array
 from weal.core.extensions.noise_regions import NoiseRegion
+from weal.core.packed_factors import cholesky
 from weal.core.paper.kernels import Kernel, correlation
 
 LEVEL_VARIANCE = 25.0  # of the unknown constant of log n: five nats either way
@@ -98,11 +99,10 @@ def mode(K: Array, residuals: Residuals) -> Mode:
 
 
 def _root_of_b(K: Array, root: Array) -> Array:
-    """The Cholesky factor (t, t) of B, whose upper triangle is not defined."""
+    """The Cholesky factor (t, t) of B; its upper triangle is undefined."""
     B = root[:, None] * K * root
-    B.ravel()[:: len(K) + 1] += 1.0
-    L, _ = lapack.dpotrf(B.T, lower=1, clean=0, overwrite_a=1)  # symmetric: no copy is needed
-    return np.asarray(L)
+    B.flat[:: len(K) + 1] += 1.0
+    return cholesky(B)
 
 
 def _laplace(K: Array, residuals: Residuals, g: Array, beta: Array, height: float) -> Mode:

@@ -13,6 +13,10 @@ boxes makes the membership of a point,
 
 a number from 0 to 1, which is smooth where the labels leave the thresholds open. Squares are
 limited to MAX_SQUARE, so that no single label makes a region.
+
+The limit weakens the evidence: boxes that reach too far cost it little. Once the noise inside and
+outside is known (`varying_noise.fit_field`), boxes are searched again, with the sum of the log
+density ratios of the labels inside as their log evidence.
 """
 
 from collections.abc import Callable
@@ -90,8 +94,7 @@ def find_region(X: Array, squares: Array) -> RegionSearch | None:
 def find_region_again(X: Array, gain: Array) -> NoiseRegion | None:
     """The boxes once both noises are known, for gains (t,) of labels at X (t, d).
 
-    A gain is the log density of a residual with the noise inside minus that outside. The limit of
-    squares weakens the first search: boxes that reach too far cost it little.
+    A gain is the log density of a residual with the noise inside minus that outside.
     """
     found = _posterior(X, gain, lambda n, total: _with_enough(n, len(gain), total), both=True)
     return None if found is None else found.region
@@ -131,15 +134,13 @@ def _average(every: _Boxes, log_post: Array, d: int) -> RegionSearch:
 
 
 def _most_probable(log_post: Array) -> NDArray[np.intp]:
-    """Positions of the most probable boxes; of equally probable ones all or none, in any order."""
-    order = np.argsort(-log_post, kind="stable")
-    best: NDArray[np.intp] = order[:MAX_BOXES]
-    rest = order[MAX_BOXES:]
-    best = best[log_post[best] >= log_post[best[0]] + np.log(MIN_BOX_SHARE)]
-    if not len(rest):
-        return best
-    ahead: NDArray[np.intp] = best[log_post[best] > log_post[rest[0]] + TIE_NATS]
-    return ahead if len(ahead) else best
+    """Positions of the MAX_BOXES most probable boxes, and of all as probable as the last of them.
+
+    Boxes of the same labels are equally probable but for rounding, which must not choose.
+    """
+    ranked = np.sort(log_post)[::-1]
+    last = max(ranked[:MAX_BOXES][-1], ranked[0] + np.log(MIN_BOX_SHARE))
+    return np.flatnonzero(log_post >= last - TIE_NATS)
 
 
 def _sides(X: Array, j: int) -> _Sides:

@@ -16,7 +16,7 @@ the same `Belief` and returns one score for each candidate.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
@@ -177,10 +177,12 @@ def gpm_ent(belief: Belief) -> Array:
     return -(w @ np.log(inner))  # [1, eq:mix.ent., claim:bound]
 
 
-@cache
+@lru_cache(maxsize=64)
 def _pairs(M: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Positions of the two experts of each pair, once."""
-    return np.triu_indices(M, 1)
+    """Positions of the two experts of each pair; read-only."""
+    first, second = np.triu_indices(M, 1)
+    first.flags.writeable = second.flags.writeable = False
+    return first, second
 
 
 def non_negligible(belief: Belief) -> tuple[Array, Array, Array]:

@@ -71,8 +71,12 @@ class Ensemble:
             return noise_var
         return noise_var + self.varies[:, None] * self.field.variances(X)
 
+    def noise_of_labels(self, X: Array) -> Array:
+        """Noise ratios (M, N) of labels told at X (N, d), besides the noise that they state."""
+        return self.ratios(self.known_noise(X, np.zeros(len(X))))
+
     def noise_at(self, X: Array, varying: Array | None = None) -> Array:
-        """Noise ratios (M, N) of labels at X (N, d) that state no noise; (M, 1) if noise is even.
+        """Noise ratios (M, N) of new labels at X (N, d); (M, 1) if noise is even.
 
         `varying` (N,) are the variances of the field there, where they are computed already.
         """

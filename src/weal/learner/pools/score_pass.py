@@ -95,8 +95,6 @@ class MemoryScores:
 
     def best(self, combine: Combine) -> BestCandidates:
         """The best of the free candidates by their combined scores."""
-        if self.scores.shape[1] <= SCORE_BLOCK_CANDIDATES:
-            return self._best(combine, slice(0, self.scores.shape[1]))
         return reduce(merge, (self._best(combine, rows) for rows in _blocks(self.scores.shape[1])))
 
     def _best(self, combine: Combine, rows: slice) -> BestCandidates:

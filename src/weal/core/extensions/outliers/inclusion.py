@@ -15,6 +15,7 @@ from weal.core.extensions.integrated_evidence import (
     magnitude_posterior,
 )
 from weal.core.extensions.outliers.prior import Mask
+from weal.core.packed_factors import cholesky
 from weal.core.paper.exact_gp import LEAST_RATIO
 from weal.core.paper.kernels import Kernel, correlation
 
@@ -106,9 +107,7 @@ class InclusionState:
 
 def _inverse(C: Array) -> tuple[Array, float]:
     """C^-1 of a covariance C (n, n), and the log of its determinant."""
-    L, failed = lapack.dpotrf(C.T, lower=1)
-    if failed:
-        raise np.linalg.LinAlgError("a covariance is not positive definite")
+    L = cholesky(C)
     log_det = 2.0 * float(np.log(np.diag(L)).sum())
     lower, _ = lapack.dpotri(L, lower=1)
     lower = np.tril(lower)
