@@ -198,6 +198,17 @@ def test_new_labels_near_a_threshold_have_the_mean_of_both_noises(rng):
     assert_allclose(field.expected_variances(new), expected, atol=4.0 * (loud - quiet) / 4000**0.5)
 
 
+def test_a_noisy_label_between_coarse_thresholds_is_inside():
+    """The first search has 21 thresholds; a label outside is learnt with little noise."""
+    X = np.linspace(0.0, 1.0, 90)[:, None]
+    inside = X[:, 0] > 0.513
+    e = np.where(inside, 1.5, 0.01)
+    gain = norm(scale=1.0).logpdf(e) - norm(scale=0.01).logpdf(e)
+    phi = noise_regions.find_region_again(X, np.clip(gain, -12.0, 12.0)).at(X)
+    assert_allclose(phi[inside], 1.0, atol=1e-3)
+    assert_allclose(phi[~inside], 0.0, atol=1e-3)
+
+
 def test_equally_probable_boxes_are_kept_or_dropped_together():
     most = noise_regions.MAX_BOXES
     tied = np.concatenate([[0.0], np.full(most + 6, -1.0), [-1.5]])
@@ -206,6 +217,7 @@ def test_equally_probable_boxes_are_kept_or_dropped_together():
         kept = noise_regions._most_probable(log_post)
         assert_array_equal(kept, np.arange(most + 7))
     assert_array_equal(noise_regions._most_probable(np.array([-9.0, 0.0, -2.0])), [1, 2])
+    assert len(noise_regions._most_probable(np.zeros(10_000))) == 2 * most
 
 
 @pytest.mark.parametrize("t", [1, 5, 9])

@@ -115,3 +115,14 @@ def test_order_of_labels_with_stated_noise_is_irrelevant(parameters, seed):
         rng.shuffle(order[LABELS:])
     for other in pictures[1:]:
         np.testing.assert_allclose(other, pictures[0], rtol=1e-4, atol=1e-4 * f.std())
+
+
+@pytest.mark.parametrize("seed", [5007, 5008, 5014])
+def test_two_levels_of_stated_noise_along_one_input_are_fitted(seed):
+    """The eigenvalues of some of these noises do not converge by divide and conquer."""
+    rng = np.random.default_rng(seed)
+    x, e = rng.uniform(size=60), rng.normal(size=60)
+    y = np.sin(5.0 * x) + np.where(x > 0.5, 0.6, 0.03) * e
+    stated = np.where(x > 0.5, 0.6, 0.07)
+    model = EnsembleGPRegressor(random_state=0).fit(x[:, None], y, sample_noise=stated)
+    assert np.mean((model.predict(x[:, None]) - np.sin(5.0 * x)) ** 2) < 0.02

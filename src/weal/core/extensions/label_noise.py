@@ -32,6 +32,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.linalg import eigh
 from scipy.linalg.lapack import dtrtrs
 
 from weal.core.arrays import Array
@@ -76,7 +77,8 @@ def _unit(K: Array, ratio: float, y: Array, noise_var: Array) -> float:
     """The unit of one expert, by MacKay's iteration."""
     scales = np.column_stack([y, np.diag(np.sqrt(noise_var))])
     solved, _ = dtrtrs(cholesky(K + ratio * np.eye(len(y))), scales, lower=1)
-    g, Q = np.linalg.eigh(solved[:, 1:] @ solved[:, 1:].T)
+    # LAPACK's divide and conquer, that of numpy, does not converge on some such matrices.
+    g, Q = eigh(solved[:, 1:] @ solved[:, 1:].T, driver="evr", check_finite=False)
     g, q = np.maximum(g, 0.0), (Q.T @ solved[:, 0]) ** 2  # rounding leaves -1e-16
     sig2 = MAGNITUDE_PRIOR_B / MAGNITUDE_PRIOR_A
     for _ in range(UNIT_ROUNDS):

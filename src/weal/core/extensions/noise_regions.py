@@ -29,11 +29,11 @@ from scipy.special import gammaln
 
 from weal.core.arrays import Array, logsumexp
 
-MAX_THRESHOLDS = 21  # of an input
+MAX_THRESHOLDS, MAX_FINE_THRESHOLDS = 21, 100  # of an input, in the first and the second search
 MAX_SIDE_INPUTS = 6  # inputs of boxes with two sides: those whose single sides are most probable
 MIN_REGION_LABELS = 5  # inside and outside
 MAX_SQUARE = 9.0
-MAX_BOXES, MIN_BOX_SHARE = 64, 1e-3  # boxes that are kept, and their least posterior over the best
+MAX_BOXES, MIN_BOX_SHARE = 128, 1e-3  # boxes that are kept, and their least posterior over the best
 TIE_NATS = 1e-9  # boxes of the same labels differ by rounding alone
 PRIOR_SHAPE = 1.0  # a = b of the variances inside and outside
 
@@ -96,17 +96,18 @@ def find_region_again(X: Array, gain: Array) -> NoiseRegion | None:
 
     A gain is the log density of a residual with the noise inside minus that outside.
     """
-    found = _posterior(X, gain, lambda n, total: _with_enough(n, len(gain), total), both=True)
+    found = _posterior(X, gain, lambda n, total: _with_enough(n, len(gain), total), fine=True)
     return None if found is None else found.region
 
 
-def _posterior(X: Array, q: Array, log_z: BoxEvidence, both: bool = False) -> RegionSearch | None:
+def _posterior(X: Array, q: Array, log_z: BoxEvidence, fine: bool = False) -> RegionSearch | None:
     """The posterior of all boxes, whose evidence follows from the sums of q (t,) inside.
 
-    `both`: a side and its complement differ.
+    `fine`: with MAX_FINE_THRESHOLDS, and a side and its complement differ.
     """
-    sides = [_sides(X, j) for j in range(X.shape[1])]
-    single = [_one_side(side, q, log_z, both) for side in sides]
+    most = MAX_FINE_THRESHOLDS if fine else MAX_THRESHOLDS
+    sides = [_sides(X, j, most) for j in range(X.shape[1])]
+    single = [_one_side(side, q, log_z, both=fine) for side in sides]
     best = [float(boxes.log_z.max(initial=-np.inf)) for boxes in single]
     chosen = np.argsort([-height for height in best], kind="stable")[:MAX_SIDE_INPUTS].tolist()
     double = [_two_sides(sides[j], sides[k], q, log_z) for j in chosen for k in chosen if j < k]
@@ -136,21 +137,23 @@ def _average(every: _Boxes, log_post: Array, d: int) -> RegionSearch:
 def _most_probable(log_post: Array) -> NDArray[np.intp]:
     """Positions of the MAX_BOXES most probable boxes, and of all as probable as the last of them.
 
-    Boxes of the same labels are equally probable but for rounding, which must not choose.
+    Boxes of the same labels are equally probable but for rounding, which must not choose. Of more
+    than twice as many the first are taken.
     """
     ranked = np.sort(log_post)[::-1]
     last = max(ranked[:MAX_BOXES][-1], ranked[0] + np.log(MIN_BOX_SHARE))
-    return np.flatnonzero(log_post >= last - TIE_NATS)
+    return np.flatnonzero(log_post >= last - TIE_NATS)[: 2 * MAX_BOXES]
 
 
-def _sides(X: Array, j: int) -> _Sides:
-    """Thresholds of an input, halfway between its values."""
+def _sides(X: Array, j: int, most: int) -> _Sides:
+    """Thresholds of an input, halfway between its values; at most so many.
+
+    They are even over the ranks of the labels, so that rounding cannot choose.
+    """
     values, counts = np.unique(X[:, j], return_counts=True)
     middles = 0.5 * (values[1:] + values[:-1])
-    if (
-        len(middles) > MAX_THRESHOLDS
-    ):  # evenly over the labels, by their ranks: rounding is no matter
-        ranks = np.linspace(0.0, len(X), MAX_THRESHOLDS + 2)[1:-1]
+    if len(middles) > most:
+        ranks = np.linspace(0.0, len(X), most + 2)[1:-1]
         found = np.searchsorted(np.cumsum(counts), ranks)
         middles = middles[np.unique(found.clip(0, len(middles) - 1))]
     above = (X[:, j] > middles[:, None]).astype(np.float64)
