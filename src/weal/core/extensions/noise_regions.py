@@ -48,9 +48,12 @@ class NoiseRegion:
 
     def at(self, X: Array, centres: Array | None = None) -> Array:  # (N, d) -> (N,)
         """Memberships phi of the rows of X."""
-        found = np.zeros(len(X))
+        found, columns = np.zeros(len(X)), np.ascontiguousarray(X.T)
         for low, high, weight in zip(self.low, self.high, self.weight.tolist(), strict=True):
-            found += weight * ((low < X) & (high >= X)).all(axis=1)
+            inside = np.ones(len(X), dtype=np.bool_)
+            for j in np.flatnonzero((low > -np.inf) | (high < np.inf)).tolist():
+                inside &= (low[j] < columns[j]) & (high[j] >= columns[j])
+            found += weight * inside
         return found
 
     def mean(self, X: Array, inside: float, outside: float) -> Array:  # (N, d) -> (N,)
