@@ -41,6 +41,11 @@ def packed_size(t: int) -> int:
     return t * (t + 1) // 2
 
 
+def pack(L: Array) -> Array:
+    """The lower triangle of L (t, t), packed by rows."""
+    return np.asarray(dtrttp(L.T)[0]) if len(L) else np.zeros(0)
+
+
 class PackedFactors:
     """M lower triangles (M, t, t) with an amortised `append` of a row; immutable.
 
@@ -59,8 +64,8 @@ class PackedFactors:
         """The factors of square matrices (M, t, t)."""
         M, t, _ = L.shape
         packed = np.empty((M, packed_size(t)))
-        for m in range(M if t else 0):
-            packed[m], _ = dtrttp(L[m].T)
+        for m in range(M):
+            packed[m] = pack(L[m])
         return cls(packed, t)
 
     @property

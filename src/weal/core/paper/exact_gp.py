@@ -23,7 +23,7 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.blas import dtrsm
 
 from weal.core.arrays import Array, GrowingRows, Index, LazyArray
-from weal.core.packed_factors import PackedFactors
+from weal.core.packed_factors import PackedFactors, pack, packed_size
 from weal.core.paper.fixed_magnitude import cholesky_innovations, innovation
 from weal.core.paper.kernels import Kernel, correlation
 
@@ -300,19 +300,26 @@ class ExactExperts:
         M, t, N = points.V.shape
         mu = np.matmul(self.z[:, None, :], points.V)[:, 0]
         lam = np.maximum(lam, LEAST_RATIO)
-        L, z = np.zeros((M, t + N, t + N)), np.empty((M, N))
-        L[:, :t, :t] = self.L
-        L[:, t:, :t] = points.V.transpose(0, 2, 1)
+        packed, z, root_s = np.empty((M, packed_size(t + N))), np.empty((M, N)), np.empty((M, N))
         for m, kernel in enumerate(self.kernels):  # in turn: with many labels each takes its room
             B = correlations(kernel, points.X, points.X)
             if t:
                 B -= points.V[m].T @ points.V[m]
-            L[m, t:, t:], z[m] = cholesky_innovations(y, mu[m], B, lam[m])
-        root_s = np.diagonal(L[:, t:, t:], axis1=1, axis2=2)  # (M, N)
+            rows, z[m] = cholesky_innovations(y, mu[m], B, lam[m])
+            packed[m], root_s[m] = pack(self._with_rows(m, points.V[m], rows)), np.diag(rows)
         X = np.concatenate([self.X, points.X])
         z_all = np.concatenate([self.z, z], axis=1)
-        after = ExactExperts(self.kernels, X, PackedFactors.of(L), z_all)
+        after = ExactExperts(self.kernels, X, PackedFactors(packed, t + N), z_all)
         return after, z * root_s, root_s**2
+
+    def _with_rows(self, m: int, V: Array, rows: Array) -> Array:
+        """L (t + N, t + N) of expert m with rows [V', rows] added: V (t, N), rows (N, N)."""
+        t, N = V.shape
+        if not t:
+            return rows
+        L = np.zeros((t + N, t + N))
+        L[:t, :t], L[t:, :t], L[t:, t:] = self.factors.square(m), V.T, rows
+        return L
 
     def prior_covariance(self, a: SolvedPoints | CorrelatedPoints, b: SolvedPoints) -> Array:
         """K [1, eq:gp_prior]."""
