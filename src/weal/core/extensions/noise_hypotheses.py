@@ -46,10 +46,10 @@ MIN_NOISE_SHARE = 0.5
 # Below it the experts may have followed the noise of a noisy region. Varying noise is then believed
 # only if it raises the log density of the left-out labels by MIN_DOUBTED_GAIN_NATS, and the median
 # of their squared errors does not rise: a function treated as noise has larger errors at quiet
-# labels, too. On five noisy corners the gain was 58 to 156; on the ten tasks and 19 tables, where
-# the noise is even, 35 and less (28 trials that came so far). It is not tried if the experts find
-# next to no noise, or if half of the labels lie much closer to their predictions than expected:
-# there the function is steep in one place and flat elsewhere.
+# labels, too. On five noisy corners the gain was 58 to 156; in 28 trials on the ten tasks and 19
+# tables it was 35 or less, and varying noise would have raised errors as often as not. It is not
+# tried if the experts find next to no noise, or if half of the labels lie much closer to their
+# predictions than expected: there the function is steep in one place and flat elsewhere.
 MIN_DOUBTED_GAIN_NATS = 45.0
 MIN_TRIED_NOISE_SHARE, MIN_TYPICAL_SQUARE = 0.02, 0.1
 # Log evidence of a field below that share, from which experts are selected again: 13 and more on
