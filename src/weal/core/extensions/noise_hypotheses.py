@@ -47,8 +47,8 @@ MIN_NOISE_SHARE = 0.5
 # only if it raises the log density of the left-out labels by MIN_DOUBTED_GAIN_NATS, and the median
 # of their squared errors does not rise: a function treated as noise has larger errors at quiet
 # labels, too. On five noisy corners the gain was 58 to 156; in 28 trials on the ten tasks and 19
-# tables it was 35 or less, and of 16 fits that varying noise changed 13 had larger errors. It is not
-# tried if the experts find next to no noise, or if half of the labels lie much closer to their
+# tables it was 35 or less, and of 16 fits that varying noise changed 13 had larger errors. It is
+# not tried if the experts find next to no noise, or if half of the labels lie much closer to their
 # predictions than expected: there the function is steep in one place and flat elsewhere.
 MIN_DOUBTED_GAIN_NATS = 45.0
 MIN_TRIED_NOISE_SHARE, MIN_TYPICAL_SQUARE = 0.02, 0.1
