@@ -1158,7 +1158,7 @@ class ActiveLearner(LearnerView):
         wanted, state = 1 if n is None else check_count(n), self._state
         batch = () if more else state.batch
         more_ = max(wanted - len(batch), 0)
-        if more_ > 1:  # `queries` checks the next one
+        if more_ > 1 or state.candidates.in_shards:  # else `queries` checks first
             state.free(more_)
         for event in queries(state, self._beliefs, more_, opens=not batch):
             state, batch = apply(state, event), (*batch, event.id)
