@@ -174,7 +174,7 @@ def test_the_first_failure_makes_passes_of_the_rows_before_in_any_order():
 
 
 def test_failing_rows_are_asked_less_once_failures_teach():
-    """Over six seeds 29 % of the rows asked fail, 81 % where failures teach nothing, 27 % of all."""
+    """Over six seeds 29 % of the rows asked fail, and 81 % where failures teach nothing."""
     rng = np.random.default_rng(3)
     X = rng.uniform(0.0, 1.0, (400, 4))
     fails = X[:, 0] > 0.75

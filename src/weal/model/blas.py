@@ -5,7 +5,7 @@ there, and wait for one another on a busy machine: a fit of 100 labels took 3.7 
 0.2 s with one. The limit is the process's: the first caller sets it, the last one restores it.
 
 The GNU C library returns the memory of temporary arrays to the system, page by page, until a larger
-block has been freed once. New pages took 0 to 5 % of the processor's time of a query on four tasks.
+block has been freed once. New pages took 0 to 5 % of a query's processor time on four tasks.
 """
 
 from collections.abc import Iterator
